@@ -1,0 +1,1 @@
+"""The room of the one function; only `index.py` stands here."""

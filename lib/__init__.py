@@ -1,0 +1,1 @@
+"""Two pages (contract, settings), two rooms that are yours (tools, backend), and machinery."""

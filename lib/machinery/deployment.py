@@ -1,0 +1,149 @@
+"""One deployment: what it offers, what it may do, and the clients it shares between requests.
+
+Nothing here connects before a request needs it; a client belongs to the event loop that made it.
+Source: DESIGN §2, §3; facts of asyncio: an HTTP client dies with its loop.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lib.contract import Command, Keyed
+from lib.machinery.catalogue import Catalogue
+from lib.machinery.gate.decide import Reach
+from lib.machinery.runner.deadline import Clock, Deadline, Limits
+from lib.settings import Address, Misconfigured, SettingFault, Settings
+
+if TYPE_CHECKING:
+    from lib.machinery.runner.store import Redis, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ambient:
+    """What only the outermost module may fetch: clocks, randomness, the platform's deadline.
+
+    platform_end: epoch seconds at which the platform ends this request; None where it says nothing.
+    """
+
+    clock: Clock
+    new_id: Callable[[], str]
+    platform_end: Callable[[], float | None]
+
+
+class PerLoop[T]:
+    """One value per event loop, opened when it is first asked for, closed when the loop ends.
+
+    A loop that shuts down closes the generators it has seen, so no lifespan has to do it.
+    """
+
+    def __init__(self, lifetime: Callable[[], AsyncGenerator[T]]) -> None:
+        self._lifetime = lifetime
+        self._open: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[T]]] = {}
+
+    async def get(self) -> T:
+        """Give the running loop's value."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._open:
+            self._open = {at: held for at, held in self._open.items() if not at.is_closed()}
+            lifetime = self._lifetime()
+            self._open[loop] = (await anext(lifetime), lifetime)
+        return self._open[loop][0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """A server without setting faults."""
+
+    settings: Settings
+    catalogue: Catalogue
+    ambient: Ambient
+
+    @cached_property
+    def reach(self) -> Reach:
+        """What the gate must know of it."""
+        return Reach(has_commands=self.settings.write_backend is not None)
+
+    @cached_property
+    def _write_redis(self) -> "PerLoop[Redis]":
+        return PerLoop(lambda: _redis(self.settings.write_store))
+
+    @cached_property
+    def _read_redis(self) -> "PerLoop[Redis]":
+        return PerLoop(lambda: _redis(self.settings.read_store))
+
+    def deadline(self) -> Deadline:
+        """Start the clock of one request."""
+        clock = self.ambient.clock
+        return Deadline(
+            clock=clock,
+            started=clock.now(),
+            max_duration_s=self.settings.max_duration_s,
+            ends_wall_s=self.ambient.platform_end(),
+        )
+
+    def limits(self) -> Limits:
+        """Bound every command alike."""
+        return Limits(
+            backend_timeout_s=self.settings.backend_timeout_s,
+            commit_budget_s=self.settings.commit_budget_s,
+            kill_slack_s=self.settings.kill_slack_s,
+        )
+
+    async def store(self) -> "Store":
+        """Give the records, to change them."""
+        return self._store(await self._write_redis.get())
+
+    async def reading_store(self) -> "Store":
+        """Give the records, to look at them with the least power there is."""
+        return self._store(await self._read_redis.get())
+
+    def _store(self, redis: "Redis") -> "Store":
+        from lib.machinery.runner.store import Store
+
+        return Store(
+            redis=redis,
+            environment=self.settings.vercel_env,
+            timeout_s=self.settings.store_timeout_s,
+            now_ms=lambda: int(self.ambient.clock.wall() * 1000),
+        )
+
+
+def deploy(
+    settings: Settings | Misconfigured, catalogue: Catalogue, ambient: Ambient
+) -> Deployment | Misconfigured:
+    """Join settings and tools, unless one lacks what the other needs."""
+    if isinstance(settings, Misconfigured):
+        known = settings.platform
+        extra = tuple(_unmet(known, catalogue)) if isinstance(known, Settings) else ()
+        return Misconfigured(known, (*settings.faults, *extra))
+    faults = tuple(_unmet(settings, catalogue))
+    if faults:
+        return Misconfigured(settings, faults)
+    return Deployment(settings=settings, catalogue=catalogue, ambient=ambient)
+
+
+def _unmet(settings: Settings, catalogue: Catalogue) -> list[SettingFault]:
+    faults: list[SettingFault] = []
+    has_commands = settings.kind != "preview" or settings.scratch_backend_url is not None
+    if has_commands and catalogue.needs_approval and settings.state_key is None:
+        faults.append(SettingFault("STATE_KEY", "missing; a tool needs approval, which it seals"))
+    lease_s = settings.max_duration_s + settings.kill_slack_s
+    for tool in catalogue.tools:
+        backend = tool.backend if isinstance(tool, Command) else None
+        if isinstance(backend, Keyed) and 0.9 * backend.window.total_seconds() < lease_s:
+            problem = f"with KILL_SLACK_S longer than the key window of {tool.name} allows"
+            faults.append(SettingFault("MAX_DURATION_S", problem))
+    return faults
+
+
+async def _redis(address: Address | None) -> "AsyncGenerator[Redis]":
+    from upstash_redis.asyncio import Redis as Upstash
+
+    if address is None:
+        raise RuntimeError("the gate let a call through that this deployment has no store for")
+    # Its own retries re-send anything, also what was executed; a move knows whether it may.
+    client = Upstash(url=address.url, token=address.token, rest_retries=0, allow_telemetry=False)
+    async with client:
+        yield client

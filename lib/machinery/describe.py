@@ -1,0 +1,104 @@
+"""A declared tool as `tools/list` shows it; everything that its kind fixes is fixed here.
+
+Source: MCP 2026-07-28 server/tools (schemas, annotations); DESIGN §5, §6.
+"""
+
+from functools import cache
+from typing import Any, cast
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from lib.contract import Command, Query, Tool
+from lib.machinery.catalogue import KEY
+from lib.machinery.envelope import ENVELOPE_SCHEMA, KEY_RULE
+from lib.machinery.inputs import MAX_KEY_CHARS
+
+type Schema = dict[str, Any]
+
+KEY_SCHEMA: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_KEY_CHARS,
+    "description": "One per action the user asked for; the same again on every retry of it.",
+}
+
+
+class _Untitled(GenerateJsonSchema):
+    """Field names say what pydantic's generated titles repeat, at a price per listing."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002  its signature
+        return False
+
+
+@cache
+def described(tool: Tool) -> Schema:
+    """Describe a tool in wire form; built once per tool."""
+    is_command = isinstance(tool, Command)
+    return {
+        "name": tool.name,
+        "description": f"{tool.description} {KEY_RULE}" if is_command else tool.description,
+        "inputSchema": input_schema(tool),
+        "outputSchema": _envelope_schema(tool) if is_command else _plain(tool, "serialization"),
+        "annotations": annotations(tool),
+    }
+
+
+def annotations(tool: Tool) -> Schema:
+    """State the hints that a tool's kind fixes; `idempotentHint` holds because of the key."""
+    if isinstance(tool, Query):
+        return {
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": tool.open_world,
+        }
+    return {
+        "readOnlyHint": False,
+        "destructiveHint": tool.destructive,
+        "idempotentHint": True,
+        "openWorldHint": tool.open_world,
+    }
+
+
+@cache
+def input_schema(tool: Tool) -> Schema:
+    """Build the schema of a tool's arguments; a command's is closed, and has its key."""
+    schema = _plain(tool, "validation")
+    if isinstance(tool, Query):
+        return schema
+    _close(schema)
+    schema["properties"] = {**schema.get("properties", {}), KEY: KEY_SCHEMA}
+    schema["required"] = [*schema.get("required", []), KEY]
+    return schema
+
+
+def _plain(tool: Tool, mode: Any) -> Schema:  # noqa: ANN401  pydantic's literal
+    model = tool.arguments if mode == "validation" else tool.result
+    schema = model.model_json_schema(mode=mode, schema_generator=_Untitled)
+    schema.pop("title", None)
+    schema.pop("description", None)
+    return {"type": "object", "properties": {}, **schema}
+
+
+def _close(schema: Any) -> None:  # noqa: ANN401  any JSON value
+    # The casts name what JSON can hold.
+    if isinstance(schema, dict):
+        members = cast("dict[str, Any]", schema)
+        if "properties" in members:
+            members["additionalProperties"] = False
+        schema = list(members.values())
+    for inner in cast("list[Any]", schema) if isinstance(schema, list) else ():
+        _close(inner)
+
+
+def _envelope_schema(tool: Tool) -> Schema:
+    result = _plain(tool, "serialization")
+    definitions = result.pop("$defs", None)
+    properties = {**ENVELOPE_SCHEMA, "result": {"anyOf": [result, {"type": "null"}]}}
+    schema: Schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return schema if definitions is None else {**schema, "$defs": definitions}

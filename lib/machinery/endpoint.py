@@ -1,0 +1,186 @@
+"""The MCP endpoint: who may reach it at all, then one session manager per request.
+
+Stateless, JSON answers, both protocol eras; nothing runs when the answer is out.
+Source: MCP 2026-07-28 basic/transports/streamable-http; python-sdk #2474, #3121 (why one manager
+per request, and why GET is answered here).
+"""
+
+import logging
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import Message, Receive, Scope, Send
+
+from lib.machinery.caller import SCOPE_KEY, Caller, Origin, audit_stranger
+from lib.machinery.deployment import Ambient, Deployment
+from lib.machinery.gate.auth import Authenticator, Unauthenticated
+from lib.machinery.gate.challenge import HttpRefusal, challenge, metadata_url, refuse_scope
+from lib.machinery.gate.decide import Endpoint
+from lib.settings import LOOPBACK, Misconfigured, Platform, host_name
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+PATHS: tuple[Endpoint, ...] = ("/mcp", "/mcp/readonly")
+MAX_BODY_BYTES = 1 << 20
+REQUEST_ID = re.compile(r"[A-Za-z0-9:_-]{1,128}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entrance:
+    """What both MCP routes share: the deployment, or why there is none."""
+
+    deployment: Deployment | Misconfigured
+
+    @cached_property
+    def platform(self) -> Platform:
+        """Where this runs, as far as it is known."""
+        return platform_of(self.deployment)
+
+    @cached_property
+    def authenticator(self) -> Authenticator:
+        """The configured credentials."""
+        if isinstance(self.deployment, Misconfigured):
+            return Authenticator(())
+        return Authenticator.of(self.deployment.settings)
+
+    @cached_property
+    def server(self) -> "Server[Any]":
+        """The SDK's server, imported and built by the first call that may pass."""
+        from lib.machinery.server import mcp_server
+
+        for name in ("streamable_http", "streamable_http_manager"):
+            # They log each request at INFO.
+            logging.getLogger(f"mcp.server.{name}").setLevel(logging.WARNING)
+        assert isinstance(self.deployment, Deployment)  # noqa: S101  the endpoint answered 503
+        return mcp_server(self.deployment)
+
+
+class McpEndpoint:
+    """One MCP route as an ASGI application."""
+
+    def __init__(self, entrance: Entrance, path: Endpoint) -> None:
+        """Serve `path` of a deployment."""
+        self.entrance = entrance
+        self.path: Endpoint = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        headers, deployment = Headers(scope=scope), self.entrance.deployment
+        refusal = unwelcome(headers, self.entrance.platform.hosts)
+        if refusal is None and scope["method"] != "POST":
+            # A stateless GET stream would stay open, and be billed, until maxDuration.
+            refusal = Response(status_code=405, headers={"Allow": "POST"})
+        if refusal is not None:
+            await refusal(scope, receive, send)
+        elif isinstance(deployment, Misconfigured):
+            await misconfigured(deployment)(scope, receive, send)
+        else:
+            await self._serve(_Exchange(scope, receive, send, headers), deployment)
+
+    async def _serve(self, exchange: "_Exchange", deployment: Deployment) -> None:
+        ambient, deadline = deployment.ambient, deployment.deadline()
+        known = await self.entrance.authenticator.authenticate(
+            ", ".join(exchange.headers.getlist("authorization")) or None,
+            now=datetime.fromtimestamp(ambient.clock.wall(), UTC),
+        )
+        origin = _origin(exchange, self.path, ambient)
+        if isinstance(known, Unauthenticated):
+            audit_stranger(deployment, deadline, origin, reason=known.reason)
+            refusal = challenge(known, metadata_url=self._metadata_url(exchange, deployment))
+            await exchange.answer(_http(refusal))
+            return
+        caller = Caller(deployment=deployment, grant=known, deadline=deadline, origin=origin)
+        await self._dispatch(exchange, caller)
+        if caller.lacks_scope is not None:
+            url = self._metadata_url(exchange, deployment)
+            await exchange.answer(_http(refuse_scope(caller.lacks_scope, metadata_url=url)))
+
+    async def _dispatch(self, exchange: "_Exchange", caller: Caller) -> None:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        async def send(message: Message) -> None:
+            # The SDK cannot answer 403 for a tool; what it says then is dropped.
+            if caller.lacks_scope is None:
+                await exchange.send(message)
+
+        manager = StreamableHTTPSessionManager(
+            app=self.entrance.server,
+            stateless=True,
+            json_response=True,
+            max_request_body_size=MAX_BODY_BYTES,
+        )
+        scope = {**exchange.scope, SCOPE_KEY: caller}
+        async with manager.run():
+            await manager.handle_request(scope, exchange.receive, send)
+
+    def _metadata_url(self, exchange: "_Exchange", deployment: Deployment) -> str | None:
+        if deployment.settings.auth_issuer is None:
+            return None
+        return metadata_url(resource_url(exchange.scope, exchange.headers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    scope: Scope
+    receive: Receive
+    send: Send
+    headers: Headers
+
+    async def answer(self, response: Response) -> None:
+        await response(self.scope, self.receive, self.send)
+
+
+def platform_of(deployment: Deployment | Misconfigured) -> Platform:
+    """Tell where a deployment runs, also one that lacks something."""
+    return deployment.platform if isinstance(deployment, Misconfigured) else deployment.settings
+
+
+def resource_url(scope: Scope, headers: Headers) -> str:
+    """Name the MCP endpoint as its caller reached it; the host was checked before."""
+    host = headers["host"]
+    is_plain = scope["scheme"] == "http" and host_name(host) in LOOPBACK
+    return f"{'http' if is_plain else 'https'}://{host}/mcp"
+
+
+def misconfigured(deployment: Misconfigured) -> Response:
+    """Name every setting fault; never a value."""
+    faults = [{"variable": each.variable, "problem": each.problem} for each in deployment.faults]
+    error = {"code": "misconfigured", "faults": faults}
+    return JSONResponse({"error": error}, status_code=503)
+
+
+def unwelcome(headers: Headers, hosts: frozenset[str]) -> Response | None:
+    """Refuse a Host that is not ours, and an Origin from elsewhere."""
+    if host_name(headers.get("host", "")) not in hosts:
+        text = "This host name is not served here; ALLOWED_HOSTS can add it."
+        return refusal_of(421, "host_not_allowed", text)
+    scheme, _, host = headers.get("origin", "").partition("://")
+    if "origin" in headers and (scheme not in {"http", "https"} or host_name(host) not in hosts):
+        return refusal_of(403, "origin_not_allowed", "Requests from this origin are refused.")
+    return None
+
+
+def refusal_of(status: int, code: str, message: str) -> Response:
+    """Refuse with a code and one sentence."""
+    return JSONResponse({"error": {"code": code, "message": message}}, status_code=status)
+
+
+def _http(refusal: HttpRefusal) -> Response:
+    return JSONResponse(refusal.body, status_code=refusal.status, headers=refusal.headers)
+
+
+def _origin(exchange: _Exchange, path: Endpoint, ambient: Ambient) -> Origin:
+    peer = exchange.scope.get("client")
+    request_id = _request_id(exchange.headers, ambient)
+    return Origin(endpoint=path, client=peer and peer[0], request_id=request_id)
+
+
+def _request_id(headers: Headers, ambient: Ambient) -> str:
+    said = headers.get("x-vercel-id", "")
+    return said if REQUEST_ID.fullmatch(said) else ambient.new_id()

@@ -1,0 +1,237 @@
+"""What a command's caller reads: one envelope, and the sentences that say what to do next.
+
+Source: DESIGN §6 (fields), PROTOCOL §8 (sentences).
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never
+
+from lib.contract import OperationId
+from lib.machinery.outcome import (
+    Fault,
+    Forbidden,
+    InDoubt,
+    InProgress,
+    Invalid,
+    KeyReused,
+    NotExecuted,
+    Outcome,
+    Rejected,
+    StoreUnavailable,
+    Succeeded,
+)
+
+Advice = Literal["never", "same_key", "new_key"]
+
+KEY_RULE = (
+    "Choose one key per action the user asked for. Reuse exactly the same key and arguments on "
+    "every retry, also after a time-out. Use a new key only for a new action."
+)
+NOT_ALLOWED = {
+    "preview": "this is a preview deployment, which has no credentials for commands",
+    "readonly": "this endpoint serves queries only; connect to /mcp for commands",
+    "scope": "the credential lacks the scope this tool needs",
+    "declined": "the person who was asked did not approve it",
+    "approval_unavailable": "a person must approve it, and this client cannot ask one",
+    "approval_expired": "the approval has expired; call again without it to be asked again",
+    "approval_mismatch": "the approval was given for something else",
+}
+ENVELOPE_SCHEMA: dict[str, Any] = {
+    "outcome": {
+        "enum": [
+            "succeeded",
+            "rejected",
+            "not_executed",
+            "in_progress",
+            "in_doubt",
+            "key_reused",
+            "invalid",
+            "forbidden",
+            "store_unavailable",
+        ]
+    },
+    "side_effect": {
+        "enum": ["none", "occurred", "unknown"],
+        "description": "Whether this operation took effect, by any attempt, ever.",
+    },
+    "this_call": {"enum": ["executed", "replayed", "recovered", "not_executed"]},
+    "retry": {
+        "type": "object",
+        "properties": {
+            "advice": {"enum": ["never", "same_key", "new_key"]},
+            "after_ms": {"type": ["integer", "null"]},
+        },
+        "required": ["advice", "after_ms"],
+    },
+    "operation_id": {"type": ["string", "null"]},
+    "recorded": {"type": "boolean"},
+    "error": {
+        "type": ["object", "null"],
+        "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+        "required": ["code", "message"],
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """One outcome in the envelope's words, and in a model's."""
+
+    outcome: str
+    side_effect: Literal["none", "occurred", "unknown"]
+    text: str
+    advice: Advice
+    after_ms: int | None = None
+    this_call: str = "not_executed"
+    recorded: bool = True
+    fault: Fault | None = None
+    answer: str | None = None
+
+
+def words(outcome: Outcome, operation_id: OperationId | None) -> Words:
+    """Say an outcome; a settled one first, then what is not known, then what was refused."""
+    match outcome:
+        case Succeeded():
+            return _succeeded(outcome)
+        case Rejected(fault=fault, this_call=this_call):
+            return Words(
+                outcome="rejected",
+                side_effect="none",
+                text=f"Refused by the backend ({fault.code}). Nothing happened. "
+                "Change the request and use a new key.",
+                advice="new_key",
+                this_call=this_call,
+                recorded=outcome.recorded,
+                fault=fault,
+            )
+        case InProgress(after_ms=after_ms):
+            return Words(
+                outcome="in_progress",
+                side_effect="unknown",
+                text=f"Still running. Do not use a new key. {_again(after_ms)}",
+                advice="same_key",
+                after_ms=after_ms,
+                fault=Fault("in_progress", "Another attempt at this operation is running."),
+            )
+        case InDoubt():
+            return _in_doubt(outcome, operation_id)
+        case _:
+            return _untouched(outcome)
+
+
+def envelope(said: Words, operation_id: OperationId | None) -> dict[str, Any]:
+    """Build the structured content; the stored answer goes in as it was stored."""
+    fault = said.fault
+    return {
+        "outcome": said.outcome,
+        "side_effect": said.side_effect,
+        "this_call": said.this_call,
+        "retry": {"advice": said.advice, "after_ms": said.after_ms},
+        "operation_id": operation_id,
+        "recorded": said.recorded,
+        "result": None if said.answer is None else json.loads(said.answer),
+        "error": None if fault is None else {"code": fault.code, "message": fault.message},
+    }
+
+
+def _succeeded(done: Succeeded) -> Words:
+    text = "Done."
+    if not done.recorded:
+        text = "Done. Do not repeat it under a new key."
+    elif done.this_call == "replayed" or (done.this_call == "recovered" and not done.is_fresh):
+        text = "Done by an earlier call with this key; not executed again."
+    return Words(
+        outcome="succeeded",
+        side_effect="occurred",
+        text=text,
+        advice="never",
+        this_call=done.this_call,
+        recorded=done.recorded,
+        fault=done.fault,
+        answer=done.answer,
+    )
+
+
+def _in_doubt(doubt: InDoubt, operation_id: OperationId | None) -> Words:
+    can_be_asked = doubt.after_ms is not None
+    text = (
+        f"It may have happened. {_again(doubt.after_ms)[:-1]} to find out."
+        if can_be_asked
+        else "It may have happened. Do not repeat it under a new key; a person has to check "
+        f"(operation {operation_id})."
+    )
+    return Words(
+        outcome="in_doubt",
+        side_effect="unknown",
+        text=text,
+        advice="same_key" if can_be_asked else "never",
+        after_ms=doubt.after_ms,
+        this_call="executed" if doubt.was_sent else "not_executed",
+        fault=doubt.fault,
+    )
+
+
+def _untouched(
+    outcome: NotExecuted | KeyReused | Invalid | Forbidden | StoreUnavailable,
+) -> Words:
+    match outcome:
+        case NotExecuted(fault=fault, after_ms=after_ms, side_effect=side_effect):
+            text = f"Nothing happened. {_again(after_ms)}"
+            if side_effect == "unknown":
+                text = _nothing_sent(after_ms)
+            return Words(
+                outcome="not_executed",
+                side_effect=side_effect,
+                text=text,
+                advice="same_key",
+                after_ms=after_ms,
+                fault=fault,
+            )
+        case KeyReused():
+            text = "This key was used for something else. For a different action choose a new key."
+            fault = Fault("key_reused", "The key belongs to another tool or other arguments.")
+            return Words(
+                outcome="key_reused", side_effect="none", text=text, advice="new_key", fault=fault
+            )
+        case Invalid(problems=problems):
+            return Words(
+                outcome="invalid",
+                side_effect="none",
+                text=problems,
+                advice="same_key",  # this may be the retry of a call that is in doubt
+                fault=Fault("invalid", "The arguments break the tool's schema."),
+            )
+        case Forbidden(reason=reason, side_effect=side_effect):
+            why = NOT_ALLOWED.get(reason, reason)
+            return Words(
+                outcome="forbidden",
+                side_effect=side_effect,
+                text=f"Not allowed: {why}. Nothing was sent by this call.",
+                advice="never",
+                fault=Fault(reason, f"{why[:1].upper()}{why[1:]}."),
+            )
+        case StoreUnavailable(after_ms=after_ms):
+            return Words(
+                outcome="store_unavailable",
+                side_effect="unknown",
+                text=_nothing_sent(after_ms),
+                advice="same_key",
+                after_ms=after_ms,
+                fault=Fault("store_unavailable", "The record could not be claimed or read."),
+            )
+        case _:
+            assert_never(outcome)
+
+
+def _again(after_ms: int | None) -> str:
+    seconds = math.ceil((after_ms or 0) / 1000)
+    return f"Retry with the same key and arguments after {seconds} s."
+
+
+def _nothing_sent(after_ms: int) -> str:
+    return (
+        "Nothing was sent by this call; what earlier calls did is not known now. "
+        f"{_again(after_ms)}"
+    )

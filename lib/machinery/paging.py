@@ -1,0 +1,98 @@
+"""Pages of a listing: bounded in rows and bytes, with cursors that fit no other query.
+
+A page that would be too large is cut, and its cursor remembers where inside the backend's page.
+Source: DESIGN §6; MCP 2026-07-28 (opaque, server-minted handles as ordinary arguments).
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from lib.contract import PageArguments, Principal
+from lib.machinery.inputs import InputError
+from lib.machinery.runner.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from mcp.server.request_state import AESGCMRequestStateCodec
+
+MAX_BYTES = 256 * 1024  # of structured content; 1 KiB of it for what is around the rows
+ROW_BYTES = MAX_BYTES - 1024
+
+
+class RowTooLargeError(Exception):
+    """One row alone is above what an answer may hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a page begins: the backend's cursor, the limit it was asked with, rows to skip."""
+
+    cursor: str | None
+    limit: int
+    skip: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pager:
+    """Mints and reads the cursors of one deployment. secret: at least one character."""
+
+    secret: str
+
+    def start(self, tool: str, principal: Principal, arguments: PageArguments) -> Position:
+        """Find where the asked page begins.
+
+        Raises: InputError: the cursor is not one of this query's.
+        """
+        from mcp.server.request_state import InvalidRequestState
+
+        if arguments.cursor is None:
+            return Position(cursor=None, limit=arguments.limit)
+        try:
+            sealed = json.loads(self._codec().unseal(arguments.cursor))
+        except (InvalidRequestState, ValueError):
+            raise InputError("cursor: Input should be the next_cursor of the page before") from None
+        if sealed["for"] != _query(tool, principal, arguments):
+            raise InputError("cursor: Input belongs to another query; leave it out to start anew")
+        return Position(**sealed["at"])
+
+    def mint(self, position: Position, tool: str, principal: Principal, of: PageArguments) -> str:
+        """Seal a position for the same query only."""
+        sealed = {"for": _query(tool, principal, of), "at": asdict(position)}
+        return self._codec().seal(json.dumps(sealed).encode())
+
+    def _codec(self) -> "AESGCMRequestStateCodec":
+        from mcp.server.request_state import AESGCMRequestStateCodec
+
+        digest = sha256(b"settle:cursor:" + self.secret.encode()).hexdigest()
+        return AESGCMRequestStateCodec([digest])
+
+
+def cut(page: dict[str, Any], start: Position, limit: int) -> Position | None:
+    """Cut a dumped page in place to its limits, and tell where the next one begins.
+
+    Raises: RowTooLargeError: not even one row fits.
+    """
+    rows: list[Any] = page["items"][start.skip :]
+    fitting = _fitting(rows[:limit])
+    if rows and not fitting:
+        raise RowTooLargeError
+    page["items"] = rows[:fitting]
+    if fitting < len(rows):
+        return Position(cursor=start.cursor, limit=start.limit, skip=start.skip + fitting)
+    cursor = page["next_cursor"]
+    return None if cursor is None else Position(cursor=cursor, limit=limit)
+
+
+def _fitting(rows: list[Any]) -> int:
+    left = ROW_BYTES
+    for count, row in enumerate(rows):
+        left -= len(json.dumps(row, ensure_ascii=False).encode()) + 2
+        if left < 0:
+            return count
+    return len(rows)
+
+
+def _query(tool: str, principal: Principal, arguments: PageArguments) -> list[str]:
+    start = arguments.model_copy(update={"cursor": None, "limit": 1})
+    return [principal.issuer, principal.subject, fingerprint(tool, start)]

@@ -1,0 +1,17 @@
+"""When the platform ends this request: Vercel's word for it, or none.
+
+Source: vercel-runtime's `get_deadline`, from the header that the platform sends and then strips.
+"""
+
+from datetime import datetime
+from importlib import import_module
+
+
+def platform_end() -> float | None:
+    """Tell the end in epoch seconds; None off the platform and on older runtimes."""
+    try:
+        runtime = import_module("vercel_runtime")  # there only where Vercel, or its CLI, runs us
+    except ImportError:
+        return None
+    deadline: datetime | None = runtime.get_deadline()
+    return None if deadline is None else deadline.timestamp()

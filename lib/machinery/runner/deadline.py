@@ -1,0 +1,61 @@
+"""How much time is left, in seconds. A remaining time of zero is a number, not "unknown".
+
+Source: PROTOCOL §7; powertools-lambda-python #8386 and #4759 (a lease always has an end).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds, from the settings (DESIGN §3)."""
+
+    backend_timeout_s: float
+    commit_budget_s: float
+    kill_slack_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One reading of both clocks, in seconds."""
+
+    steady_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """A steady clock, and the wall clock that also runs while a function is frozen."""
+
+    steady: Callable[[], float]
+    wall: Callable[[], float]
+
+    def now(self) -> Moment:
+        """Read both."""
+        return Moment(self.steady(), self.wall())
+
+    def since(self, start: Moment) -> float:
+        """Tell the seconds passed: the longer of the two, for a frozen process sees only one."""
+        now = self.now()
+        return max(0.0, now.steady_s - start.steady_s, now.wall_s - start.wall_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadline:
+    """The end of one request.
+
+    ends_wall_s: what the platform says, as epoch seconds; None where it says nothing.
+    """
+
+    clock: Clock
+    started: Moment
+    max_duration_s: float
+    ends_wall_s: float | None = None
+
+    def remaining_s(self) -> float:
+        """Tell what is left: the earlier of the platform's word and the setting."""
+        left = self.max_duration_s - self.clock.since(self.started)
+        if self.ends_wall_s is not None:
+            left = min(left, self.ends_wall_s - self.clock.wall())
+        return max(0.0, left)

@@ -1,0 +1,181 @@
+"""From one exchange with a backend to what it proves.
+
+The one seam where a tool's exceptions become events; anything it did not name is no evidence.
+Source: PROTOCOL §1.3, §6; STYLE's three answers, never two.
+"""
+
+import logging
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import anyio
+from pydantic import BaseModel
+
+from lib.contract import (
+    BackendError,
+    Call,
+    Command,
+    Found,
+    NotExecutedError,
+    OccurredError,
+    Principal,
+    RefusedError,
+)
+from lib.machinery.outcome import Fault
+from lib.machinery.runner.events import (
+    Absent,
+    NoEvidence,
+    NotDone,
+    Occurred,
+    Refused,
+    RefusedByKey,
+    Report,
+)
+from lib.machinery.runner.fingerprint import canonical, fingerprint
+from lib.machinery.runner.record import MAX_ANSWER_BYTES, Operation, Record
+
+LOG = logging.getLogger("settle.runner")
+NOT_KEPT = Fault("answer_not_kept", "It happened; the answer was too large or unfit to keep.")
+SILENT = Fault("no_evidence", "The backend gave no answer that proves anything.")
+CONFLICT = Fault("conflict", "The backend shows something else under this reference.")
+ABSENT = Fault("absent", "The backend knows nothing of it yet.")
+CANNOT_ASK = Fault("cannot_ask", "This deployment cannot ask the backend about it.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """One command as asked for: validated arguments, and the names they lead to."""
+
+    command: Command[Any, Any]
+    arguments: BaseModel
+    principal: Principal
+    operation: Operation
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Positive evidence, with the answer in full, also where it is too large to keep."""
+
+    event: Occurred
+    text: str | None
+
+
+async def send(intent: Intent, own: Record, *, timeout_s: float, doubt: bool) -> Heard | Report:
+    """Send the request once, and classify what comes back.
+
+    Args: doubt: an earlier send of this attempt stayed without evidence.
+    """
+    call = Call(principal=intent.principal, timeout_s=timeout_s, reference=own.reference)
+    try:
+        with anyio.fail_after(timeout_s):
+            result = await intent.command.perform(intent.arguments, call)
+    except OccurredError as fault:
+        is_duplicate = fault.code == "duplicate"
+        declared = intent.command.result
+        return _heard(declared, own, fault.result, code=fault.code, was_recovered=is_duplicate)
+    except RefusedError as fault:
+        kind = RefusedByKey if fault.by_key else Refused
+        return kind(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
+    except NotExecutedError as fault:
+        return NotDone(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
+    except BackendError as fault:
+        return NoEvidence(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
+    except Exception as fault:  # noqa: BLE001  three answers: an unknown fault proves nothing
+        _log_unknown(fault)
+        return NoEvidence(own=own, fault=SILENT, doubt=doubt)
+    return _heard(intent.command.result, own, result)
+
+
+async def ask(
+    command: Command[Any, Any], own: Record, *, timeout_s: float, asked_age_ms: int
+) -> Heard | Report:
+    """Ask the backend by reference what became of the operation; send nothing.
+
+    Args: asked_age_ms: the record's age now, at least.
+    """
+    if command.ask is None:
+        return _unclear(own, CANNOT_ASK)
+    call = Call(principal=own.principal, timeout_s=timeout_s, reference=own.reference)
+    try:
+        with anyio.fail_after(timeout_s):
+            found = await command.ask(call)
+        return _compared(command.result, own, found, asked_age_ms)
+    except BackendError as fault:
+        return _unclear(own, _fault(fault))
+    except Exception as fault:  # noqa: BLE001  as above
+        _log_unknown(fault)
+        return _unclear(own, SILENT)
+
+
+def _compared(
+    declared: type[BaseModel], own: Record, found: list[Found[Any]], asked_age_ms: int
+) -> Heard | Report:
+    match found:
+        case []:
+            # The shell fills in the lease under which it would run now.
+            return Absent(
+                own=own, fault=ABSENT, was_sent=False, asked_age_ms=asked_age_ms, lease_ms=None
+            )
+        case [one] if fingerprint(own.tool, one.arguments) == own.fingerprint:
+            return _heard(declared, own, one.result, was_recovered=True)
+        case _:
+            return _unclear(own, CONFLICT)
+
+
+def _unclear(own: Record, fault: Fault) -> NoEvidence:
+    return NoEvidence(own=own, fault=fault, was_sent=False)
+
+
+def _heard(
+    declared: type[BaseModel],
+    own: Record,
+    result: BaseModel | None,
+    *,
+    code: str = "",
+    was_recovered: bool = False,
+) -> Heard:
+    if result is None:
+        fault = Fault(code, "It happened; the answer could not be read.") if code else None
+        return Heard(Occurred(own=own, answer=None, fault=fault, was_recovered=was_recovered), None)
+    try:
+        text = result_text(declared, result)
+    except ValueError:  # pydantic's, and UnfitForJsonError
+        event = Occurred(own=own, answer=None, fault=NOT_KEPT, was_recovered=was_recovered)
+        return Heard(event, None)
+    fits = len(text) <= MAX_ANSWER_BYTES
+    event = Occurred(
+        own=own,
+        answer=text.decode() if fits else None,
+        digest=sha256(text).hexdigest(),
+        fault=None if fits else NOT_KEPT,
+        was_recovered=was_recovered,
+    )
+    return Heard(event, text.decode())
+
+
+def result_text(declared: type[BaseModel], result: BaseModel) -> bytes:
+    """Write the declared fields of a result, and nothing else, as canonical JSON.
+
+    Raises: ValueError: it does not fit the declaration, or JSON.
+    """
+    return canonical(declared_only(declared, result).model_dump(mode="json"))
+
+
+def declared_only(declared: type[BaseModel], result: BaseModel) -> BaseModel:
+    """Reduce a tool's result to the model it declared.
+
+    Raises: ValueError: it does not fit.
+    """
+    if type(result) is declared:
+        return result
+    return declared.model_validate(result, from_attributes=True)
+
+
+def _fault(error: BackendError) -> Fault:
+    return Fault(error.code, error.message)
+
+
+def _log_unknown(fault: Exception) -> None:
+    LOG.warning("backend_fault", extra={"fault": type(fault).__name__})

@@ -1,0 +1,111 @@
+"""What the store holds of one operation, and the loop that obeys decisions about it.
+
+Source: PROTOCOL §3 (a lost swap is decided again), §7 (a commit outlives a cancellation).
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, replace
+
+import anyio
+
+from lib.contract import OperationId
+from lib.machinery.outcome import (
+    InDoubt,
+    NotExecuted,
+    Rejected,
+    StoreUnavailable,
+    Succeeded,
+)
+from lib.machinery.runner.deadline import Clock, Moment
+from lib.machinery.runner.decide import decide
+from lib.machinery.runner.events import Ask, Event, Keep, Run, Tell, Verdict, Write
+from lib.machinery.runner.record import Unreadable
+from lib.machinery.runner.store import Held, Store, Stored, StoreSilentError
+from lib.machinery.runner.transitions import RETRY_MS
+
+LOG = logging.getLogger("settle.runner")
+ROUNDS = 8  # of losing a swap to others and deciding again
+STORE_RETRY_MS = 2_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Holding:
+    """What the store holds of one operation, as far as this process knows."""
+
+    store: Store
+    clock: Clock
+    operation_id: OperationId
+    held: Held = None
+    heard_at: Moment
+
+    def now_holds(self, held: Held) -> None:
+        """Note what the store just said."""
+        self.held, self.heard_at = held, self.clock.now()
+
+    def since_heard_ms(self) -> int:
+        """Tell for how long that is known."""
+        return int(self.clock.since(self.heard_at) * 1000)
+
+    async def obey(self, event: Event) -> Verdict:
+        """Decide, make the move that was decided, and decide again where someone was faster."""
+        for _ in range(ROUNDS):
+            if isinstance(self.held, Unreadable):
+                LOG.error("record_unreadable", extra={"operation_id": self.operation_id})
+                break
+            seen = self.held
+            age_ms = 0 if seen is None else seen.age_ms + self.since_heard_ms()
+            decision = decide(None if seen is None else seen.record, age_ms, event)
+            if decision.alarm is not None:
+                alarm = {"operation_id": self.operation_id, "conflict": decision.alarm}
+                LOG.error("conflict", extra=alarm)
+            if isinstance(decision, Keep):
+                return decision.verdict
+            becomes = decision.record if isinstance(decision, Write) else None
+            try:
+                moved = await self.store.swap(self.operation_id, seen=seen, record=becomes)
+            except StoreSilentError:
+                return unwritten(decision.verdict)
+            if isinstance(moved, Stored):
+                self.now_holds(moved.held)
+                return decision.verdict
+            self.now_holds(moved)
+        return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
+
+
+def unwritten(verdict: Verdict) -> Verdict:
+    """Say what is still true when the move behind a verdict may not have been made.
+
+    A success is one, whoever knows it. A refusal counts only from the record's owner, and who
+    that is cannot be known now; and nothing is sent under a record that may not be there.
+    """
+    match verdict:
+        case Tell(Succeeded() as succeeded):
+            return Tell(replace(succeeded, recorded=False))
+        case Tell(Rejected(fault=fault)):
+            return Tell(InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=True))
+        case Tell(NotExecuted(fault=fault)):
+            return Tell(InDoubt(fault=fault, after_ms=RETRY_MS))
+        case Tell():
+            return verdict
+        case Run() | Ask():
+            return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
+
+
+async def uninterrupted[T](work: Coroutine[None, None, T]) -> T:
+    """Finish `work` even if the caller is cancelled meanwhile, then let the cancellation through.
+
+    A native `Task.cancel` passes an anyio shield, so the work gets a task of its own.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    with anyio.CancelScope(shield=True):
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as fault:
+                cancelled = fault
+    if cancelled is not None:
+        raise cancelled
+    return task.result()

@@ -1,0 +1,199 @@
+"""The shell around the table: claim, perform, settle. It obeys decisions and takes none.
+
+Whatever kills this process between two lines leaves a record from which the next call, or the
+sweeper, finds out what became of the operation.
+Source: PROTOCOL §3 (moves), §4 (table), §5 (re-sending), §7 (time), §9 (waiting for a twin).
+"""
+
+import asyncio
+import math
+from dataclasses import dataclass, replace
+
+import anyio
+
+from lib.machinery.outcome import (
+    Fault,
+    InDoubt,
+    InProgress,
+    Outcome,
+    StoreUnavailable,
+    Succeeded,
+)
+from lib.machinery.runner.deadline import Deadline, Limits
+from lib.machinery.runner.decide import may_send
+from lib.machinery.runner.events import (
+    Absent,
+    Ask,
+    Claim,
+    NoEvidence,
+    NotDone,
+    Report,
+    Run,
+    Tell,
+    Verdict,
+)
+from lib.machinery.runner.evidence import NOT_KEPT, Heard, Intent, ask, send
+from lib.machinery.runner.holding import STORE_RETRY_MS, Holding, uninterrupted
+from lib.machinery.runner.record import Record, guarantee
+from lib.machinery.runner.store import Store, Stored, StoreSilentError
+from lib.machinery.runner.transitions import IN_DOUBT, RETRY_MS
+
+SENDS = 2  # per attempt, where the backend deduplicates
+RESEND_PAUSE_S = 0.2
+TWIN_WAITS_S = (0.1, 0.3, 0.6, 1.0)  # at most 2 s in all
+NO_TIME = Fault("no_time", "Too little time was left to start.")
+CANCELLED = Fault("cancelled", "The call was cancelled.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """One invocation: when it ends, and a random name for it that no other one has."""
+
+    deadline: Deadline
+    limits: Limits
+    attempt: str
+
+
+async def perform(intent: Intent, store: Store, bounds: Bounds) -> Outcome:
+    """Settle one command, or say what is in doubt."""
+    return await _Attempt(intent, store, bounds, may_begin=True).run()
+
+
+async def perform_known(intent: Intent, store: Store, bounds: Bounds) -> Outcome:
+    """Settle a command that was begun before, as `perform` does; never begin one.
+
+    Returns: NotExecuted with the fault `NOT_BEGUN` where nothing is stored.
+    """
+    return await _Attempt(intent, store, bounds, may_begin=False).run()
+
+
+class _Attempt:
+    def __init__(self, intent: Intent, store: Store, bounds: Bounds, *, may_begin: bool) -> None:
+        self.intent, self.deadline, self.limits = intent, bounds.deadline, bounds.limits
+        self.name, self.may_begin = bounds.attempt, may_begin
+        clock = bounds.deadline.clock
+        self.holding = Holding(
+            store=store, clock=clock, operation_id=intent.operation.id, heard_at=clock.now()
+        )
+        self.own = self._fresh()
+        self.leased_at = self.holding.clock.now()
+        self.was_sent = False
+        self.full_text: str | None = None
+
+    async def run(self) -> Outcome:
+        try:
+            verdict = await self._claim_or_wait()
+            if isinstance(verdict, Ask):
+                verdict = await self._ask(verdict.record)
+            if isinstance(verdict, Run):
+                verdict = await self._execute(verdict.record)
+        except asyncio.CancelledError:
+            kind = NoEvidence if self.was_sent else NotDone
+            await self._settle(kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent))
+            raise
+        match verdict:
+            case Tell(Succeeded(fault=fault) as done) if fault == NOT_KEPT and self.full_text:
+                return replace(done, answer=self.full_text, fault=None)
+            case Tell(outcome):
+                return outcome
+            case Run() | Ask():
+                return InDoubt(fault=IN_DOUBT, after_ms=RETRY_MS, was_sent=self.was_sent)
+
+    async def _claim_or_wait(self) -> Verdict:
+        verdict = await uninterrupted(self._claim())
+        for wait_s in TWIN_WAITS_S:
+            is_waiting = isinstance(verdict, Tell) and isinstance(verdict.outcome, InProgress)
+            if not is_waiting or not self._has_time_after(wait_s):
+                break
+            await anyio.sleep(wait_s)
+            verdict = await uninterrupted(self._claim())
+        return verdict
+
+    async def _claim(self) -> Verdict:
+        self.own, self.leased_at = self._fresh(), self.holding.clock.now()
+        store, operation_id = self.holding.store, self.intent.operation.id
+        try:
+            # Where nothing may be begun, a look; the swap then proves what it saw.
+            moved = await (
+                store.claim(operation_id, self.own) if self.may_begin else store.read(operation_id)
+            )
+        except StoreSilentError:
+            return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
+        if isinstance(moved, Stored):
+            self.holding.now_holds(moved.held)
+            return Run(self.own)
+        self.holding.now_holds(moved)
+        return await self.holding.obey(Claim(own=self.own, may_begin=self.may_begin))
+
+    async def _ask(self, record: Record) -> Verdict:
+        self.own = record
+        timeout_s = self._timeout_s()
+        asked_age_ms = self.holding.since_heard_ms()
+        heard = await ask(
+            self.intent.command, record, timeout_s=timeout_s, asked_age_ms=asked_age_ms
+        )
+        if isinstance(heard, Absent):
+            self.leased_at = self.holding.clock.now()
+            heard = replace(heard, lease_ms=self._lease_ms())
+        return await self._settle(heard)
+
+    async def _execute(self, record: Record) -> Verdict:
+        self.own = record
+        report: NoEvidence | None = None
+        for _ in range(SENDS if record.backend.kind in {"keyed", "unique"} else 1):
+            if report is not None:
+                await anyio.sleep(RESEND_PAUSE_S)
+            await anyio.lowlevel.checkpoint()  # a cancellation until here finds nothing sent
+            if not self._may_send():
+                break
+            self.was_sent = True
+            heard = await send(
+                self.intent, record, timeout_s=self._timeout_s(), doubt=report is not None
+            )
+            if not isinstance(heard, NoEvidence):
+                return await self._settle(heard)
+            report = heard
+            if heard.after_ms is not None:
+                break
+        if report is not None:
+            return await self._settle(report)
+        return await self._settle(NotDone(own=record, fault=NO_TIME, was_sent=False))
+
+    async def _settle(self, heard: Heard | Report) -> Verdict:
+        if isinstance(heard, Heard):
+            self.full_text = heard.text
+            return await uninterrupted(self.holding.obey(heard.event))
+        return await uninterrupted(self.holding.obey(heard))
+
+    def _fresh(self) -> Record:
+        backend = guarantee(self.intent.command.backend)
+        lease_ms = self._lease_ms()
+        return Record(
+            state="started",
+            tool=self.intent.command.name,
+            backend=backend,
+            fingerprint=self.intent.fingerprint,
+            reference=self.intent.operation.reference,
+            principal=self.intent.principal,
+            attempt=self.name,
+            lease_ms=lease_ms,
+            horizon_ms=lease_ms + backend.settle_ms,
+        )
+
+    def _lease_ms(self) -> int:
+        return math.ceil((self.deadline.remaining_s() + self.limits.kill_slack_s) * 1000)
+
+    def _timeout_s(self) -> float:
+        left = self.deadline.remaining_s() - self.limits.commit_budget_s
+        return max(0.0, min(self.limits.backend_timeout_s, left))
+
+    def _has_time_after(self, wait_s: float) -> bool:
+        return self.deadline.remaining_s() - wait_s > self.limits.commit_budget_s
+
+    def _may_send(self) -> bool:
+        lease_left_s = self.own.lease_ms / 1000 - self.holding.clock.since(self.leased_at)
+        return may_send(
+            remaining_s=self.deadline.remaining_s(),
+            lease_left_s=lease_left_s,
+            commit_budget_s=self.limits.commit_budget_s,
+        )

@@ -1,0 +1,174 @@
+"""The three moves on the store; they take no decision.
+
+Every move is safe to send twice: an attempt that lost the reply recognises its own record and
+gets the same verdict as before. Each call is bounded, and the client's own retries are off.
+Source: PROTOCOL §3; Upstash Redis REST API.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+
+from lib.contract import OperationId
+from lib.machinery.runner.record import (
+    Record,
+    Seen,
+    Unreadable,
+    decode,
+    encode,
+    open_index,
+    store_key,
+)
+
+SENDS = 2  # per move: the second finds out what became of the first
+
+type Held = Seen | Unreadable | None
+type Json = Any  # a reply of the store, checked where it is read
+
+
+class StoreSilentError(Exception):
+    """No usable reply within the time-out; the move may have been made."""
+
+
+class Redis(Protocol):
+    """The part of a client that the moves need; `upstash_redis.asyncio.Redis` has it."""
+
+    async def execute(self, command: list[Any]) -> Json:
+        """Send one command to the primary."""
+        ...
+
+    def pipeline(self) -> Any:  # noqa: ANN401  the client's own pipeline type
+        """Collect commands for one round trip."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The store holds what was written, or nothing where it was to be deleted."""
+
+    held: Seen | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """The records of one environment.
+
+    now_ms: epoch ms of this function's clock; it orders the open index and decides nothing.
+    """
+
+    redis: Redis
+    environment: str
+    timeout_s: float
+    now_ms: Callable[[], int]
+
+    async def claim(self, operation_id: OperationId, record: Record) -> Stored | Held:
+        """Store `record` if nothing is there.
+
+        Returns: Stored; or what is there, which may be this very record from an earlier send.
+        Raises:  StoreSilentError: `record` may be stored.
+        """
+        text = encode(record)
+        args = [text, record.ttl_ms, operation_id, self.now_ms() + record.lease_ms]
+        return await self._move(
+            "claim", operation_id, args, Seen(record=record, text=text, age_ms=0)
+        )
+
+    async def swap(
+        self, operation_id: OperationId, *, seen: Seen | None, record: Record | None
+    ) -> Stored | Held:
+        """Replace `seen` by `record` in one atomic script; None stands for no record.
+
+        Returns: Stored, also when an earlier send stored it; or what is there instead.
+        Raises:  StoreSilentError: the record may be replaced.
+        """
+        before = "" if seen is None else seen.text
+        if record is None:
+            return await self._move("swap", operation_id, [before, "", 0, operation_id, ""], None)
+        text = encode(record)
+        args = [before, text, record.ttl_ms, operation_id, self._due_ms(record)]
+        return await self._move(
+            "swap", operation_id, args, Seen(record=record, text=text, age_ms=0)
+        )
+
+    async def read(self, operation_id: OperationId) -> Held:
+        """Look at a record without deciding a command by it; a replica may answer.
+
+        Raises: StoreSilentError: no reply.
+        """
+        key = store_key(operation_id)
+        pipeline = self.redis.pipeline()
+        # The second GET proves that text and TTL belong together.
+        pipeline.get(key).pttl(key).get(key)
+        text, pttl_ms, text_after = await self.bounded(pipeline.exec)
+        if text_after is None:
+            return None
+        return decode(text_after, pttl_ms=pttl_ms) if text == text_after else Unreadable()
+
+    async def due(self, limit: int) -> tuple[list[OperationId], int]:
+        """List the open operations that fell due, oldest first, and count all of them.
+
+        Raises: StoreSilentError: no reply.
+        """
+        index, now_ms = open_index(self.environment), self.now_ms()
+        pipeline = self.redis.pipeline()
+        pipeline.zrange(index, "-inf", now_ms, sortby="BYSCORE", offset=0, count=limit)
+        pipeline.zcount(index, "-inf", now_ms)
+        due, count = await self.bounded(pipeline.exec)
+        return [OperationId(each) for each in due], count
+
+    async def rescore(self, operation_id: OperationId, *, after_ms: int) -> None:
+        """Let an open operation fall due again in `after_ms`; one that was settled stays off.
+
+        Raises: StoreSilentError: it may be re-scored.
+        """
+        index, due_ms = open_index(self.environment), self.now_ms() + after_ms
+        command = ["ZADD", index, "XX", due_ms, operation_id]
+        await self.bounded(lambda: self.redis.execute(command))
+
+    async def bounded(self, send: Callable[[], Any]) -> Json:
+        """Await one exchange with the store; whatever goes wrong is silence.
+
+        Raises: StoreSilentError: time-out, refused, unreadable: the client cannot tell them apart.
+        """
+        try:
+            with anyio.fail_after(self.timeout_s):
+                return await send()
+        except Exception as fault:  # the client raises KeyError, AttributeError, JSONDecodeError, …
+            raise StoreSilentError(type(fault).__name__) from fault
+
+    async def _move(
+        self, script: str, operation_id: OperationId, args: list[str | int], mine: Seen | None
+    ) -> Stored | Held:
+        keys = [store_key(operation_id), open_index(self.environment)]
+        command = ["EVAL", _script(script), len(keys), *keys, *args]
+        reply = await self._sent(command)
+        if not reply:
+            return Stored(mine)
+        text, pttl_ms = reply
+        return decode(text, pttl_ms=pttl_ms) if text else None
+
+    async def _sent(self, command: list[Any]) -> Json:
+        for _ in range(SENDS - 1):
+            try:
+                return await self.bounded(lambda: self.redis.execute(command))
+            except StoreSilentError:
+                continue
+        return await self.bounded(lambda: self.redis.execute(command))
+
+    def _due_ms(self, record: Record) -> int | str:
+        match record.state:
+            case "started":
+                return self.now_ms() + record.lease_ms
+            case "in_doubt":
+                return self.now_ms()
+            case "committed" | "rejected":
+                return ""
+
+
+@cache
+def _script(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")

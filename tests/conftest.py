@@ -1,0 +1,34 @@
+"""What every test may ask for: one engine for the session, and parts of its own for each test."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lib.dev.engine import Engine, start_engine
+from tests.harness.stack import Stack, running_stack
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """The real engine, with an append-only file that survives a kill."""
+    with start_engine(tmp_path_factory.mktemp("engine"), fsync="always") as running:
+        yield running
+
+
+@pytest.fixture
+def stack(engine: Engine, tmp_path: Path) -> Iterator[Stack]:
+    """An empty store and an empty items service."""
+    with socket.socket(socket.AF_UNIX) as wire:
+        wire.connect(str(engine.socket_path))
+        wire.sendall(b"FLUSHALL\r\n")
+        assert wire.recv(16) == b"+OK\r\n"
+    with running_stack(engine, tmp_path) as parts:
+        yield parts
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Run async tests on asyncio, as every server here does."""
+    return "asyncio"

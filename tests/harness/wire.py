@@ -1,0 +1,57 @@
+"""MCP as it stands on the wire, for both eras; the SDK's client is used where that is enough."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from tests.harness.stack import WRITE_KEY
+
+MODERN = "2026-07-28"
+LEGACY = "2025-06-18"
+META = "io.modelcontextprotocol"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mcp:
+    """One client's way of calling. capabilities: what it says it can put to its user."""
+
+    http: httpx.AsyncClient
+    key: str | None = WRITE_KEY
+    path: str = "/mcp"
+    era: str = MODERN
+    capabilities: dict[str, Any] = field(default_factory=lambda: {"elicitation": {}})
+
+    async def send(self, method: str, **params: Any) -> httpx.Response:
+        """Send one request."""
+        headers = {"Accept": "application/json, text/event-stream"}
+        if self.key is not None:
+            headers["Authorization"] = f"Bearer {self.key}"
+        if self.era == MODERN:
+            headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+            if method == "tools/call":
+                headers["Mcp-Name"] = params["name"]
+            params["_meta"] = {
+                f"{META}/protocolVersion": MODERN,
+                f"{META}/clientCapabilities": self.capabilities,
+                f"{META}/clientInfo": {"name": "tests", "version": "1"},
+            }
+        else:
+            headers["MCP-Protocol-Version"] = self.era
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return await self.http.post(self.path, headers=headers, json=body)
+
+    async def result(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send one request that succeeds as a request, and give its result."""
+        answer = await self.send(method, **params)
+        body = answer.json()
+        assert "result" in body, f"{answer.status_code}: {body}"
+        return body["result"]
+
+    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool and give the whole result."""
+        return await self.result("tools/call", name=tool, arguments=arguments)
+
+    async def settle(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a command and give its envelope."""
+        return (await self.call(tool, **arguments))["structuredContent"]

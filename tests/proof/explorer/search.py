@@ -1,0 +1,70 @@
+"""Breadth-first search of a world: the first promise broken has the shortest schedule."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from lib.machinery.runner.decide import Table
+from tests.proof.explorer.health import Health
+from tests.proof.explorer.ledger import Ledger
+from tests.proof.explorer.model import Move, Setting, State
+from tests.proof.explorer.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search saw: how many moments, and the promise that was broken, if any."""
+
+    states: int
+    broken: str
+    schedule: tuple[Move, ...]
+
+    def __str__(self) -> str:
+        """The schedule, one move a line, and what it breaks."""
+        lines = [f"{move.actor}: {move.does}" for move in self.schedule]
+        return "\n".join([*lines, f"=> {self.broken or 'every promise kept'}"])
+
+
+class Search:
+    """Every moment that can be reached, each with the way there."""
+
+    def __init__(self, setting: Setting, table: Table | None = None) -> None:
+        """Take who acts, and the table; None for the real one."""
+        self.ledger = Ledger(table)
+        self.world = World(setting, self.ledger)
+        self.health = Health(setting, self.ledger)
+        self.states: list[State] = []
+        self._from: list[tuple[int, Move] | None] = []
+
+    def run(self, limit: int | None = None) -> Found:
+        """Search until a promise breaks, or everything is seen, or `limit` moments are."""
+        start = self.world.start()
+        known = {start}
+        self.states, self._from = [start], [None]
+        queue = deque([0])
+        while queue and (limit is None or len(self.states) < limit):
+            number = queue.popleft()
+            state = self.states[number]
+            for move, after, broken in self.world.moves(state):
+                if not broken and after in known:
+                    continue
+                known.add(after)
+                self.states.append(after)
+                self._from.append((number, move))
+                broken = broken or self.health.check(after)
+                if broken:
+                    return self._found(broken, len(self.states) - 1)
+                queue.append(len(self.states) - 1)
+        return self._found("", 0)
+
+    def way(self, number: int) -> tuple[Move, ...]:
+        """The moves that lead to one moment."""
+        moves: list[Move] = []
+        step = self._from[number]
+        while step is not None:
+            number, move = step
+            moves.append(move)
+            step = self._from[number]
+        return tuple(reversed(moves))
+
+    def _found(self, broken: str, number: int) -> Found:
+        return Found(states=len(self.states), broken=broken, schedule=self.way(number))
