@@ -5,7 +5,8 @@ Source: DESIGN §3. Unknown or contradictory is refused; a preview can never wri
 
 import re
 from collections.abc import Iterator
-from urllib.parse import urlsplit
+from posixpath import normpath
+from urllib.parse import unquote, urlsplit
 
 from pydantic import ValidationError
 
@@ -21,6 +22,12 @@ SCRATCH = (
     "scratch_redis_rest_url",
     "scratch_redis_rest_token",
 )
+STORE_URLS = ("upstash_redis_rest_url", "kv_rest_api_url")
+TWICE_NAMED = (
+    STORE_URLS,
+    ("upstash_redis_rest_token", "kv_rest_api_token"),
+    ("upstash_redis_rest_read_only_token", "kv_rest_api_read_only_token"),
+)
 JWT = ("auth_issuer", "auth_audience", "auth_jwks_url")
 HEADER_SAFE = re.compile(r"[!-~]+")
 
@@ -31,6 +38,7 @@ def setting_faults(settings: Settings) -> Faults:
     """Name each faulty field, and what to change about it."""
     yield from _missing(settings)
     yield from _too_powerful(settings) if settings.kind == "preview" else ()
+    yield from _contradicting(settings)
     yield from _bad_urls(settings)
     yield from _bad_secrets(settings)
     yield from _bad_keys(settings)
@@ -73,7 +81,8 @@ def _too_powerful(settings: Settings) -> Faults:
             yield name, "missing: scratch systems need all four SCRATCH_ names"
     if _is_same_place(settings.scratch_backend_url, settings.backend_url):
         yield "scratch_backend_url", "is BACKEND_URL itself, so it is no scratch system"
-    if _is_same_place(settings.scratch_redis_rest_url, settings.store_url):
+    stores = [getattr(settings, name) for name in STORE_URLS]
+    if any(_is_same_place(settings.scratch_redis_rest_url, store) for store in stores):
         yield "scratch_redis_rest_url", "is the store itself, so it is no scratch system"
 
 
@@ -87,7 +96,16 @@ def _place(url: str) -> tuple[str, int | None, str]:
         port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
     except ValueError:  # not a URL, which _bad_urls says
         return (url, None, "")
-    return ((parts.hostname or "").rstrip("."), port, parts.path.rstrip("/"))
+    # Every spelling of one place: percent-encoding, dot segments, slashes that say nothing.
+    path = normpath("/" + unquote(parts.path).strip("/"))
+    return (unquote(parts.hostname or "").lower().rstrip("."), port, path)
+
+
+def _contradicting(settings: Settings) -> Faults:
+    for one, other in TWICE_NAMED:
+        values = {getattr(settings, name) for name in (one, other)} - {None}
+        if len(values) > 1:
+            yield one, f"says something else than {other.upper()}: remove one of them"
 
 
 def _bad_urls(settings: Settings) -> Faults:
@@ -107,7 +125,7 @@ def _is_url(url: str, *, may_be_plain: bool) -> bool:
         is_local = (parts.hostname or "") in LOOPBACK and parts.port != 0
     except ValueError:
         return False
-    if not parts.hostname or parts.username or parts.query or parts.fragment:
+    if not parts.hostname or "@" in parts.netloc or "?" in url or "#" in url:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and is_local and may_be_plain)
 

@@ -73,7 +73,8 @@ class Platform(BaseSettings):
         """The host names to answer to, without ports: Vercel's, yours, and loopback."""
         names = (self.vercel_url, self.vercel_branch_url, self.vercel_project_production_url)
         own = [*(name for name in names if name), *self.allowed_hosts.split(",")]
-        return LOOPBACK | {host_name(entry) for entry in own if entry.strip()}
+        # What is no host name reads as "", and so does a Host header that is none.
+        return LOOPBACK | {host_name(entry) for entry in own} - {""}
 
 
 class Settings(Platform):

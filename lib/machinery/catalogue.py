@@ -95,7 +95,7 @@ def _wrong_name(tool: Tool, seen: set[str]) -> str | None:
     if isinstance(tool, Command):
         right, wrong = wrong, right
     if not noun:
-        return "name it verb_noun, for example get_item or create_item."
+        return "name it verb_noun, for example get_order or create_order."
     if verb in wrong:
         kind, other = ("Command", "Query") if isinstance(tool, Command) else ("Query", "Command")
         return f"the verb {verb}_ belongs to a {other}; declare it as one, or rename this {kind}."

@@ -177,23 +177,18 @@ def _untouched(
     outcome: NotExecuted | KeyReused | Invalid | Forbidden | StoreUnavailable,
 ) -> Words:
     match outcome:
-        case NotExecuted(fault=fault, after_ms=after_ms, side_effect=side_effect):
-            text = f"Nothing happened. {_again(after_ms)}"
-            if side_effect == "unknown":
-                text = _nothing_sent(after_ms)
-            return Words(
-                outcome="not_executed",
-                side_effect=side_effect,
-                text=text,
-                advice="same_key",
-                after_ms=after_ms,
-                fault=fault,
-            )
+        case NotExecuted():
+            return _not_executed(outcome)
+        case Forbidden():
+            return _forbidden(outcome)
         case KeyReused():
-            text = "This key was used for something else. For a different action choose a new key."
-            fault = Fault("key_reused", "The key belongs to another tool or other arguments.")
             return Words(
-                outcome="key_reused", side_effect="none", text=text, advice="new_key", fault=fault
+                outcome="key_reused",
+                side_effect="none",
+                text="This key was used for something else. "
+                "For a different action choose a new key.",
+                advice="new_key",
+                fault=Fault("key_reused", "The key belongs to another tool or other arguments."),
             )
         case Invalid(problems=problems):
             return Words(
@@ -202,15 +197,6 @@ def _untouched(
                 text=problems,
                 advice="same_key",  # this may be the retry of a call that is in doubt
                 fault=Fault("invalid", "The arguments break the tool's schema."),
-            )
-        case Forbidden(reason=reason, side_effect=side_effect):
-            why = NOT_ALLOWED.get(reason, reason)
-            return Words(
-                outcome="forbidden",
-                side_effect=side_effect,
-                text=f"Not allowed: {why}. Nothing was sent by this call.",
-                advice="never",
-                fault=Fault(reason, f"{why[:1].upper()}{why[1:]}."),
             )
         case StoreUnavailable(after_ms=after_ms):
             return Words(
@@ -223,6 +209,30 @@ def _untouched(
             )
         case _:
             assert_never(outcome)
+
+
+def _not_executed(outcome: NotExecuted) -> Words:
+    is_known = outcome.side_effect == "none"
+    text = f"Nothing happened. {_again(outcome.after_ms)}"
+    return Words(
+        outcome="not_executed",
+        side_effect=outcome.side_effect,
+        text=text if is_known else _nothing_sent(outcome.after_ms),
+        advice="same_key",
+        after_ms=outcome.after_ms,
+        fault=outcome.fault,
+    )
+
+
+def _forbidden(outcome: Forbidden) -> Words:
+    why = NOT_ALLOWED.get(outcome.reason, outcome.reason)
+    return Words(
+        outcome="forbidden",
+        side_effect=outcome.side_effect,
+        text=f"Not allowed: {why}. Nothing was sent by this call.",
+        advice="never",
+        fault=Fault(outcome.reason, f"{why[:1].upper()}{why[1:]}."),
+    )
 
 
 def _again(after_ms: int | None) -> str:

@@ -23,6 +23,7 @@ AT = int(NOW.timestamp())
 ISSUER = "https://issuer.example/tenant"
 AUDIENCE = "https://items.example/mcp"
 WAIT_LIMIT_S = 5.0
+DRIP_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ class Signer:
         claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": AT + 300, **changed}
         said = {name: value for name, value in claims.items() if value is not None}
         headers = {"kid": self.kid, **(header or {})}
+        headers = {name: value for name, value in headers.items() if value is not None}
         payload = json.dumps(said).encode()
         return jwt.PyJWS().encode(payload, self.private, self.algorithm, headers)
 
@@ -76,6 +78,7 @@ class Issuer:
         self.arrived = threading.Semaphore(0)
         self.may_answer = threading.Event()
         self.may_answer.set()
+        self.is_dripping = False
 
     def publish(self, *keys: Signer | dict[str, Any]) -> None:
         """Serve exactly these keys from now on."""
@@ -109,9 +112,12 @@ class Issuer:
         assert not (await receive()).get("more_body")
         self.fetches += 1
         self.arrived.release()
-        await asyncio.to_thread(self.may_answer.wait, WAIT_LIMIT_S)
+        if not self.is_dripping:
+            await asyncio.to_thread(self.may_answer.wait, WAIT_LIMIT_S)
         headers = [(b"content-type", b"application/json"), *self.headers]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        while not await asyncio.to_thread(self.may_answer.wait, DRIP_S):
+            await send({"type": "http.response.body", "body": b" ", "more_body": True})
         await send({"type": "http.response.body", "body": self.body})
 
 

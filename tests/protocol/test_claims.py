@@ -53,8 +53,11 @@ def test_these_claims_grant_one_scope(issuer: Issuer, claims: dict[str, Any]) ->
     assert issuer.grant(EC.token(**claims)).scopes == {"call:tools"}
 
 
-def test_a_token_without_scopes_is_someone_who_may_nothing(issuer: Issuer) -> None:
-    assert issuer.grant(EC.token()) == Grant(principal=ADA, scopes=frozenset())
+@pytest.mark.parametrize("claims", [{}, {"scope": ""}, {"scope": "", "scp": "call:tools"}])
+def test_a_token_without_scopes_is_someone_who_may_nothing(
+    issuer: Issuer, claims: dict[str, Any]
+) -> None:
+    assert issuer.grant(EC.token(**claims)) == Grant(principal=ADA, scopes=frozenset())
 
 
 @pytest.mark.parametrize(

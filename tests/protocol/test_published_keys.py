@@ -7,8 +7,8 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
-from jwt.algorithms import ECAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from lib.machinery.gate.auth import Authenticator, TrustedIssuer, Unauthenticated
 from lib.machinery.gate.decide import Grant
@@ -17,6 +17,11 @@ from tests.protocol.jwks import AUDIENCE, ISSUER, NOW, Issuer, Signer, serve_iss
 
 EC, RSA = Signer.es256("k1"), Signer.rs256("r1")
 WEAK = Signer.rs256("w1", bits=1024)
+PRIVATE_EC = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256R1()), as_dict=True)
+PRIVATE_RSA = {
+    **RSAAlgorithm.to_jwk(rsa.generate_private_key(65537, 2048), as_dict=True),
+    "key_ops": ["verify"],
+}
 P384 = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP384R1()).public_key(), as_dict=True)
 
 
@@ -67,8 +72,8 @@ UNFIT: list[object] = [
     WEAK.jwk(),
     P384,
     {**P384, "alg": "ES256"},
-    EC.jwk(d="A" * 43),
-    RSA.jwk(d="AQAB"),
+    PRIVATE_EC,
+    PRIVATE_RSA,
     {"kty": "oct", "k": "c2VjcmV0", "alg": "HS256"},
     {"kty": "oct", "k": "c2VjcmV0"},
     {},

@@ -64,6 +64,24 @@ def test_a_header_is_refused_where_it_says_what_is_not_understood(
     assert getattr(answer, "reason", None) == reason
 
 
+def test_a_token_that_names_no_key_counts_where_only_one_fits(issuer: Issuer) -> None:
+    anonymous = EC.token({"kid": None})
+
+    issuer.publish(RSA, EC)
+    assert issuer.grant(anonymous).principal == ADA
+    issuer.publish(RSA, EC, Signer.es256("e2"))
+    assert issuer.refusal(anonymous) == "unknown_key"
+    issuer.publish(EC.jwk(kid=None))
+    assert issuer.grant(anonymous).principal == ADA
+    assert issuer.refusal(EC.token()) == "unknown_key"
+
+
+def test_two_keys_of_one_name_are_none(issuer: Issuer) -> None:
+    issuer.publish(EC, Signer.es256("e1"))
+
+    assert issuer.refusal(EC.token()) == "unknown_key"
+
+
 def test_an_extension_that_must_be_understood_is_refused(issuer: Issuer) -> None:
     header = {"alg": "ES256", "kid": "e1", "crit": ["b64"]}
 

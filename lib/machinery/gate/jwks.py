@@ -63,7 +63,6 @@ class VerifyingKey(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="allow")
 
-    kty: Literal["RSA", "EC"]
     kid: str = ""
     alg: Literal["RS256", "ES256"] = "RS256"
     use: Literal["sig"] = "sig"
@@ -134,13 +133,7 @@ async def fetch_keys(url: str) -> tuple[PyJWK, ...] | None:
     try:
         async with asyncio.timeout(FETCH_LIMIT_S):
             return read_keys(await _fetch(url))
-    except (
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        httpx.StreamError,
-        OSError,
-        ValueError,
-    ) as fault:
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as fault:
         LOG.warning("keys_unavailable", extra={"fault": type(fault).__name__})
         return None
 

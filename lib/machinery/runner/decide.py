@@ -71,8 +71,8 @@ def _decide_absent(event: Event) -> Decision:
             return Keep(Tell(NotExecuted(fault=NOT_BEGUN, after_ms=0)))
         case Occurred(own=own):
             return rules.commit(own, event)
-        case Report(fault=fault, was_sent=was_sent):
-            return Keep(Tell(InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=was_sent)))
+        case Report():
+            return rules.report_of_a_lost_record(event)
         case Sweep() | Resolve():
             return Keep(Tell(InDoubt(fault=IN_DOUBT, after_ms=RETRY_MS)))
 

@@ -172,6 +172,14 @@ def report_under_another_fingerprint(case: Case[Report]) -> Decision | None:
     return Keep(Tell(KeyReused()))
 
 
+def report_of_a_lost_record(report: Report) -> Decision:
+    """Say what is unknown; a retry would run again, so advise it only where that is harmless."""
+    own = report.own
+    is_harmless = not report.may_have_landed or is_inside_key_window(own, 0, own.lease_ms)
+    after_ms = RETRY_MS if is_harmless else None
+    return Keep(Tell(InDoubt(fault=report.fault, after_ms=after_ms, was_sent=report.was_sent)))
+
+
 def refusal_to_trust(case: Case[Report]) -> Decision | None:
     report = case.event
     is_proven = isinstance(report, RefusedByKey) and case.record.backend.sticky

@@ -127,7 +127,7 @@ def told(record: Record, age_ms: int) -> Outcome:
 def in_doubt(record: Record, age_ms: int, *, after_ms: int = 0, was_sent: bool = False) -> InDoubt:
     """Say that it may have happened, and when a retry can find out, if any can."""
     fault = record.fault or IN_DOUBT
-    if fault.code == "conflict":
+    if fault.code == "conflict" and record.mode == "reconcile":  # a refusal may have that code too
         return InDoubt(fault=fault, after_ms=None, was_sent=was_sent)
     if is_inside_key_window(record, age_ms, record.lease_ms):
         wait_ms: int | None = max(after_ms, RETRY_MS)

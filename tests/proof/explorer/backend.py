@@ -15,6 +15,8 @@ def landed(backend: Backend, promise: Guarantee, who: int, fly: int) -> Iterator
     yield _accepted(backend, promise, who, fly)
     yield "refused", backend
     yield "not_done", backend
+    if promise.kind == "keyed" and not promise.sticky:
+        yield "by_key", backend  # so it says, but it stores no refusals
     if promise.sticky and not backend.key:
         yield "refused", backend._replace(key="refused", key_age=0)
 
@@ -59,10 +61,10 @@ def answer(backend: Backend, promise: Guarantee, who: int) -> str:
 def aged(backend: Backend, promise: Guarantee, ms: int) -> Backend:
     """The backend `ms` later: keys are forgotten, effects become visible.
 
-    Minutes do not age a key: what must hold keeps a tenth of the window, hours, as its margin.
+    Only hours age a key: what must hold keeps a tenth of the window, some hours, as its margin.
     """
-    if backend.key and ms > HOUR_MS:
-        key_age = backend.key_age + ms
+    if backend.key:
+        key_age = backend.key_age + ms // HOUR_MS * HOUR_MS
         if key_age >= (promise.window_ms or 0):
             backend = backend._replace(key="", key_age=0)
         else:

@@ -4,6 +4,7 @@ A caller follows the advice it is given, the sweeper sweeps, a person looks: eac
 what its part can settle (PROTOCOL §1.2, §5, §9). Everyone of before is dead by then.
 """
 
+import math
 from typing import NamedTuple
 
 from lib.machinery.outcome import InDoubt, InProgress, NotExecuted, Outcome
@@ -13,7 +14,7 @@ from tests.proof.explorer.ledger import Ledger, Step
 from tests.proof.explorer.model import LEASE_MS, Backend, Code, Setting, State, fresh
 from tests.proof.explorer.promises import OPEN
 
-ROUNDS = 8
+ROUNDS = 16
 
 
 class Moment(NamedTuple):
@@ -40,20 +41,22 @@ class Health:
         moment = Moment(state.record, state.age, state.backend)
         known = self._known.get(moment)
         if known is None:
-            known = self._known[moment] = self._by_retries(moment) or self._by_others(moment)
+            known = self._by_retries(moment, math.inf) or self._by_others(moment)
+            if self.promise.can_ask:
+                known = known or self._by_retries(moment, self.promise.settle_ms / 4)
+            self._known[moment] = known
         return known
 
-    def _by_retries(self, now: Moment) -> str:
+    def _by_retries(self, now: Moment, patience_ms: float) -> str:
+        """Follow the advice, or come back before the time it names."""
         may_need_a_person = self._needs_a_person(now)
         for own in self._own:
             now, outcome = self._call(now, ("claim", own))
             match outcome:
-                case InProgress(after_ms=ms) | NotExecuted(after_ms=ms):
-                    now = self._later(now, ms)
                 case InDoubt(after_ms=None):
                     return "" if may_need_a_person else "retries are told to give up"
-                case InDoubt(after_ms=int(ms)):
-                    now = self._later(now, ms)
+                case InProgress(after_ms=int(ms)) | NotExecuted(after_ms=ms) | InDoubt(after_ms=ms):
+                    now = self._later(now, int(min(ms or 0, patience_ms)))
                 case _:
                     return ""
         return "retries never find out"

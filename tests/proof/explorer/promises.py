@@ -46,12 +46,15 @@ def decided(ledger: Ledger, record: Record | None, step: Step) -> str:
     """Check that a decision discards no evidence and sees what is settled."""
     kind, outcome = step.code[0], step.outcome
     if record is None:
-        return ""
+        return _advised_blindly(ledger, step)
     if kind in POSITIVE:
         return _heard_success(ledger, record, step)
     is_settled = record.state not in OPEN and not _is_foreign(ledger, record, step)
     if is_settled and isinstance(outcome, InDoubt):
         return "'in doubt' where a settled record was seen"
+    if kind in {"claim", "sweep"} and isinstance(outcome, InDoubt):
+        is_written = step.new != 0 and ledger.record(step.new).state == "in_doubt"
+        return "" if is_written else "a doubt told, and its owner not fenced off"
     if kind in {"refused", "by_key", "not_done"}:
         own = ledger.record(int(step.code[1] or 0))
         is_first_hand = record.state == "started" and record.attempt == own.attempt
@@ -60,6 +63,16 @@ def decided(ledger: Ledger, record: Record | None, step: Step) -> str:
         if is_first_hand and (has_proof or not has_doubt) and isinstance(outcome, InDoubt):
             return "first-hand negative evidence discarded"
     return ""
+
+
+def _advised_blindly(ledger: Ledger, step: Step) -> str:
+    """The record is lost: would a retry, as advised, run again what may have happened?"""
+    if step.code[0] != "no_evidence" or not step.code[2]:
+        return ""
+    own, outcome = ledger.record(int(step.code[1] or 0)), step.outcome
+    is_told_to_retry = isinstance(outcome, InDoubt) and outcome.after_ms is not None
+    is_harmless = own.backend.kind in {"keyed", "unique"}
+    return "" if is_harmless or not is_told_to_retry else "advised to run again"
 
 
 def _is_foreign(ledger: Ledger, record: Record, step: Step) -> bool:

@@ -232,7 +232,9 @@ class Shell:
         actor = actor._replace(seen=seen, new=step.new, then=number, asked=0)
         if step.does == "keep":
             return self._follows(state, actor, move, broken)
-        return Next(move, self._put(state, actor._replace(phase="swapping")), broken)
+        clock = 0 if code[0] in LATE else actor.clock  # a success is written at any time
+        swapping = Actor("swapping", clock, seen=seen, new=step.new, then=number)
+        return Next(move, self._put(state, swapping), broken)
 
     def _told(self, state: State, outcome: Outcome | Tell, seen: int, does: str) -> Next:
         outcome = outcome.outcome if isinstance(outcome, Tell) else outcome

@@ -106,31 +106,37 @@ class World:
         flights = (
             flight._replace(fly=flight.fly - ms) for flight in state.flights if flight.fly > ms
         )
-        actors = tuple(self._aged(actor, ms) for actor in state.actors)
+        waited = {flight.waits for flight in state.flights if flight.fly > ms}
+        actors = (
+            self._aged(actor, ms, is_heard=place in waited)
+            for place, actor in enumerate(state.actors)
+        )
         return state._replace(
             age=self._capped(state.record, state.age + ms),
-            actors=actors,
+            actors=tuple(actors),
             flights=tuple(flights),
             backend=aged(state.backend, self.setting.backend, ms),
         )
 
-    def _aged(self, actor: Actor, ms: int) -> Actor:
+    def _aged(self, actor: Actor, ms: int, *, is_heard: bool) -> Actor:
+        """An attempt `ms` later; is_heard: its request may still be answered."""
         if actor.phase in {"idle", "done"}:
             return actor
-        if actor.clock + ms >= LEASE_MS and self._is_over(actor):
+        is_late = actor.clock + ms >= LEASE_MS and not self.setting.writes_late
+        if is_late and self._is_over(actor, is_heard=is_heard):
             return DONE
-        return actor._replace(
-            clock=min(LEASE_MS, actor.clock + ms),
-            held=self._capped(actor.own, actor.held + ms),
-        )
+        held = 0 if is_late else self._capped(actor.own, actor.held + ms)
+        return actor._replace(clock=min(LEASE_MS, actor.clock + ms), held=held)
 
-    def _is_over(self, actor: Actor) -> bool:
-        """Past its lease an attempt writes nothing but a success, so nothing is left of it."""
-        if self.setting.writes_late:
-            return False
-        if actor.phase == "swapping":
-            return self.ledger.steps[actor.then].code[0] not in LATE
-        return actor.phase in {"unsure", "asked"}
+    def _is_over(self, actor: Actor, *, is_heard: bool) -> bool:
+        """Past its lease an attempt writes nothing but a success: is nothing left of it?"""
+        match actor.phase:
+            case "swapping":
+                return self.ledger.steps[actor.then].code[0] not in LATE
+            case "sent":
+                return not is_heard
+            case _:
+                return actor.phase in {"unsure", "asked"}
 
     def _capped(self, number: int, age: int) -> int:
         """An age beyond every threshold of its record says nothing more."""
