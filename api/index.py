@@ -7,11 +7,13 @@ from lib.backend import Backend
 from lib.backend.items import Items
 from lib.machinery.app import create_app
 from lib.machinery.deployment import Ambient
+from lib.machinery.logs import open_logs
 from lib.machinery.platform import platform_end
 from lib.machinery.runner.deadline import Clock
 from lib.settings import Settings, read_settings
 from lib.tools import catalogue
 
+open_logs()
 settings = read_settings()
 known = settings if isinstance(settings, Settings) else None
 backend = Backend(

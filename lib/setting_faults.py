@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import ValidationError
 
-from lib.settings import LOOPBACK, Settings, host_name
+from lib.settings import LOOPBACK, AgentKey, Settings, host_name
 
 MIN_STATE_KEY_BYTES = 32
 MIN_CRON_SECRET_CHARS = 16
@@ -98,7 +98,8 @@ def _place(url: str) -> tuple[str, int | None, str]:
         return (url, None, "")
     # Every spelling of one place: percent-encoding, dot segments, slashes that say nothing.
     path = normpath("/" + unquote(parts.path).strip("/"))
-    return (unquote(parts.hostname or "").lower().rstrip("."), port, path)
+    host = unquote(parts.hostname or "").lower().rstrip(".")
+    return ("localhost" if host in LOOPBACK else host, port, path)
 
 
 def _contradicting(settings: Settings) -> Faults:
@@ -120,6 +121,8 @@ def _bad_urls(settings: Settings) -> Faults:
 
 
 def _is_url(url: str, *, may_be_plain: bool) -> bool:
+    if not HEADER_SAFE.fullmatch(url):  # urlsplit forgives spaces that a client would send
+        return False
     try:
         parts = urlsplit(url)
         is_local = (parts.hostname or "") in LOOPBACK and parts.port != 0
@@ -148,7 +151,13 @@ def _bad_keys(settings: Settings) -> Faults:
         keys = settings.keys
     except ValidationError as fault:
         for error in fault.errors(include_input=False, include_url=False, include_context=False):
-            where = ".".join(str(part) for part in error["loc"])
+            # A name that is not ours may be a key written in the wrong place.
+            ours = (
+                part
+                for part in error["loc"]
+                if part in AgentKey.model_fields or isinstance(part, int)
+            )
+            where = ".".join(str(part) for part in ours)
             yield "agent_keys", f"{where}: {error['msg']}" if where else error["msg"]
         return
     if not keys and settings.agent_keys is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lib.dev.engine import Engine, start_engine
+from tests.harness.nursery import Nursery, running_nursery
 from tests.harness.stack import Stack, running_stack
 
 
@@ -26,6 +27,13 @@ def stack(engine: Engine, tmp_path: Path) -> Iterator[Stack]:
         assert wire.recv(16) == b"+OK\r\n"
     with running_stack(engine, tmp_path) as parts:
         yield parts
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """A warm process that forks servers to be killed."""
+    with running_nursery() as warm:
+        yield warm
 
 
 @pytest.fixture(scope="session")

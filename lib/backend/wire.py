@@ -91,19 +91,20 @@ class Wire:
 
         if self._address is None:
             raise ours(NotExecutedError, "not_configured")
-        method, _, path = request.partition(" ")
-        client = await self._client_of_this_loop()
+        # Counted from here: the first call of a process still has its client to build.
         margin_s = min(0.1, call.timeout_s / 20)
-        within_s = call.timeout_s - margin_s
+        deadline = anyio.current_time() + call.timeout_s - margin_s
+        client = await self._client_of_this_loop()
+        phase_s = max(0.0, deadline - margin_s - anyio.current_time())
+        method, _, path = request.partition(" ")
         try:
-            built = client.build_request(
-                method, self._address.url + path, timeout=within_s - margin_s, **parts
-            )
+            built = client.build_request(method, self._address.url + path, timeout=phase_s, **parts)
             built.headers["Authorization"] = f"Bearer {self._address.token}"
         except (httpx.InvalidURL, TypeError, ValueError) as fault:
             raise ours(NotExecutedError, "not_sent") from fault
+        could_act = bool(call.reference) and method not in READS
         try:
-            answer = await self._send(client, built, within_s, could_act=bool(call.reference))
+            answer = await self._send(client, built, deadline, could_act=could_act)
         except (
             httpx.HTTPError,
             httpx.InvalidURL,
@@ -117,19 +118,19 @@ class Wire:
         self,
         client: "httpx.AsyncClient",
         request: "httpx.Request",
-        within_s: float,
+        deadline: float,
         *,
         could_act: bool,
     ) -> Answer:
         response, body = None, None
-        with anyio.move_on_after(within_s):
+        with anyio.CancelScope(deadline=deadline):
             response = await client.send(request, stream=True)
             body = await _read(response)
         if response is None:
             raise ours(BackendSilentError, "timeout")
         headers = response.headers
         return Answer(
-            could_act=could_act and request.method not in READS,
+            could_act=could_act,
             status=response.status_code,
             body=body,
             at=instant(headers.get("Date", "")) or datetime.now(UTC),

@@ -9,7 +9,7 @@ from secrets import compare_digest
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lib.contract import Tool
@@ -68,7 +68,7 @@ class Routes:
         """Show what this server offers and how to connect, or what it lacks."""
         from lib.machinery.pages.landing import landing_page
 
-        return HTMLResponse(landing_page(self.deployment, request))
+        return landing_page(self.deployment, request)
 
     async def health(self, _request: Request) -> Response:
         """Say that the process answers; nothing is asked of the store."""

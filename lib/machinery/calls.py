@@ -25,7 +25,14 @@ from lib.contract import (
     Query,
 )
 from lib.machinery.deployment import Deployment
-from lib.machinery.inputs import KEY, InputError, command_arguments, key_problems, query_arguments
+from lib.machinery.inputs import (
+    KEY,
+    UNFIT,
+    InputError,
+    command_arguments,
+    key_problems,
+    query_arguments,
+)
 from lib.machinery.paging import MAX_BYTES, Pager, RowTooLargeError, cut
 from lib.machinery.runner.deadline import Deadline
 from lib.machinery.runner.evidence import Intent, declared_only
@@ -59,11 +66,15 @@ class Calls:
         arguments = query_arguments(query, sent)
         try:
             if isinstance(arguments, PageArguments):
-                return await self._page(query, arguments)
-            found = await self._performed(query, arguments)
+                found = await self._page(query, arguments)
+            else:
+                found = await self._performed(query, arguments)
+            size = len(json.dumps(found, ensure_ascii=False, allow_nan=False).encode())
         except BackendError as fault:
             raise QueryError(_told(fault)) from None
-        if len(json.dumps(found, ensure_ascii=False).encode()) > MAX_BYTES:
+        except ValueError as fault:  # a result that JSON or Unicode cannot write
+            raise _failed(query, fault) from None
+        if size > MAX_BYTES:
             raise QueryError("The answer is larger than 256 KiB. Ask for less.")
         return found
 
@@ -76,8 +87,7 @@ class Calls:
         try:
             digest = fingerprint(command.name, keyed.arguments)
         except UnfitForJsonError:
-            problem = "arguments: numbers should be finite and within 53 bits"
-            raise InputError(problem) from None
+            raise InputError(UNFIT) from None
         environment = self.deployment.settings.vercel_env
         return Intent(
             command=command,
@@ -120,16 +130,18 @@ class Calls:
             with anyio.fail_after(timeout_s):
                 call = Call(principal=self.principal, timeout_s=timeout_s)
                 result = await query.perform(arguments, call)
-        except BackendError:
+            return declared_only(query.result, result).model_dump(mode="json")
+        except (BackendError, InputError, QueryError):
             raise
         except TimeoutError:
             raise BackendSilentError("timeout") from None
-        except QueryError:
-            raise
         except Exception as fault:  # noqa: BLE001  a fault of a tool informs, and ends no server
-            LOG.warning("query_fault", extra={"tool": query.name, "fault": type(fault).__name__})
-            raise QueryError("This server failed to answer. Nothing was changed.") from None
-        return declared_only(query.result, result).model_dump(mode="json")
+            raise _failed(query, fault) from None
+
+
+def _failed(query: Query[Any, Any], fault: Exception) -> QueryError:
+    LOG.warning("query_fault", extra={"tool": query.name, "fault": type(fault).__name__})
+    return QueryError("This server failed to answer. Nothing was changed.")
 
 
 def _told(fault: BackendError) -> str:

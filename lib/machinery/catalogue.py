@@ -72,17 +72,19 @@ def catalogue_of(tools: Sequence[Tool], builtin: Sequence[Query[Any, Any]] = ())
 def _check(tool: Tool, seen: set[str]) -> None:
     if not isinstance(tool, Query | Command):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise DeclarationError(f"{tool!r} is neither a Query nor a Command: declare one of them.")
-    for problem in (
-        _wrong_name(tool, seen),
-        _wrong_words(tool),
-        _wrong_model("arguments", tool.arguments),
-        _wrong_model("result", tool.result),
-        _wrong_arguments(tool),
-        _wrong_function(tool),
-        _wrong_command(tool) if isinstance(tool, Command) else _wrong_query(tool),
-    ):
-        if problem is not None:
-            raise DeclarationError(f"{tool.name}: {problem}")
+    problem = next((found for found in _problems(tool, seen) if found is not None), None)
+    if problem is not None:
+        raise DeclarationError(f"{tool.name}: {problem}")
+
+
+def _problems(tool: Tool, seen: set[str]) -> Iterator[str | None]:
+    yield _wrong_name(tool, seen)
+    yield _wrong_words(tool)
+    yield _wrong_model("arguments", tool.arguments)
+    yield _wrong_model("result", tool.result)
+    yield _wrong_arguments(tool)
+    yield _wrong_function(tool)
+    yield _wrong_command(tool) if isinstance(tool, Command) else _wrong_query(tool)
 
 
 def _wrong_name(tool: Tool, seen: set[str]) -> str | None:

@@ -5,7 +5,6 @@ Source: MCP 2026-07-28 basic/transports/streamable-http; python-sdk #2474, #3121
 per request, and why GET is answered here).
 """
 
-import logging
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -54,9 +53,6 @@ class Entrance:
         """The SDK's server, imported and built by the first call that may pass."""
         from lib.machinery.server import mcp_server
 
-        for name in ("streamable_http", "streamable_http_manager"):
-            # They log each request at INFO.
-            logging.getLogger(f"mcp.server.{name}").setLevel(logging.WARNING)
         assert isinstance(self.deployment, Deployment)  # noqa: S101  the endpoint answered 503
         return mcp_server(self.deployment)
 

@@ -20,6 +20,8 @@ MAX_KEY_CHARS = 128
 MAX_DEPTH = 32
 MAX_STRING_CHARS = 64 * 1024
 MAX_MEMBERS = 10_000  # of one list or object
+MAX_INTEGER_BITS = 1024  # far above any field, far below what Python refuses to write down
+UNFIT = "arguments: numbers should be finite and within 53 bits"
 TELLABLE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 type Json = Any  # what json.loads made of a body, looked at here first
@@ -96,14 +98,22 @@ def _refuse_oversize(sent: Mapping[str, Json]) -> None:
     level: list[Json] = [sent]
     for _ in range(MAX_DEPTH):
         for value in level:
-            if (isinstance(value, str) and len(value) > MAX_STRING_CHARS) or (
-                len(_inner(value)) > MAX_MEMBERS
-            ):
-                raise InputError("arguments: a string, list or object is too long")
+            if _is_oversize(value):
+                raise InputError("arguments: a number, string, list or object is too long")
         level = [inner for value in level for inner in _inner(value)]
         if not level:
             return
     raise InputError(f"arguments: nested deeper than {MAX_DEPTH} levels")
+
+
+def _is_oversize(value: Json) -> bool:
+    match value:
+        case int():
+            return value.bit_length() > MAX_INTEGER_BITS
+        case str():
+            return len(value) > MAX_STRING_CHARS
+        case _:
+            return len(_inner(value)) > MAX_MEMBERS
 
 
 def _inner(value: Json) -> Sequence[Json]:

@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from lib.contract import PageArguments, Principal
-from lib.machinery.inputs import InputError
-from lib.machinery.runner.fingerprint import fingerprint
+from lib.machinery.inputs import UNFIT, InputError
+from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
 
 if TYPE_CHECKING:
     from mcp.server.request_state import AESGCMRequestStateCodec
@@ -95,4 +95,7 @@ def _fitting(rows: list[Any]) -> int:
 
 def _query(tool: str, principal: Principal, arguments: PageArguments) -> list[str]:
     start = arguments.model_copy(update={"cursor": None, "limit": 1})
-    return [principal.issuer, principal.subject, fingerprint(tool, start)]
+    try:
+        return [principal.issuer, principal.subject, fingerprint(tool, start)]
+    except UnfitForJsonError:
+        raise InputError(UNFIT) from None

@@ -122,7 +122,7 @@ async def _query(
     limited: Limited | None,
 ) -> Wire:
     if isinstance(limited, NotExecuted):  # a silent store closes commands only
-        caller.audit_call(query, Ended(is_refusal=True, reason=RATE_LIMITED.code))
+        caller.audit_call(query, _refused(RATE_LIMITED.code))
         return _result(_beyond(limited), is_error=True)
     try:
         value = await calls.query(query, params.arguments or {})
@@ -161,8 +161,13 @@ def _denied(caller: Caller, tool: Tool, verdict: Denied) -> Wire:
     refused = Forbidden(reason=verdict.reason, side_effect="unknown")
     if isinstance(tool, Command):
         return _told(caller, tool, Settled(outcome=refused, operation_id=None))
-    caller.audit_call(tool, Ended(is_refusal=True, reason=verdict.reason))
+    caller.audit_call(tool, _refused(verdict.reason))
     return _result(words(refused, None).text, is_error=True)
+
+
+def _refused(reason: str) -> Ended:
+    """End a query that was not let through: it fails, and changed nothing."""
+    return Ended(is_refusal=True, reason=reason, outcome="failed", side_effect="none")
 
 
 def _told(caller: Caller, command: Command[Any, Any], settled: Settled) -> Wire:

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -78,7 +78,11 @@ def running_server(
 
 
 def in_process(
-    env: dict[str, str], *, clock: Clock | None = None, tools: Sequence[Tool] | None = None
+    env: dict[str, str],
+    *,
+    clock: Clock | None = None,
+    tools: Sequence[Tool] | None = None,
+    platform_end: Callable[[], float | None] = lambda: None,
 ) -> FastAPI:
     """Build the application here, from the same names; `tools` replaces the example's."""
     import_module("lib.machinery.server")  # its first import would count against a call's time
@@ -88,7 +92,7 @@ def in_process(
     ambient = Ambient(
         clock=clock or Clock(steady=time.monotonic, wall=time.time),  # noqa: TID251  as api/ does
         new_id=lambda: token_hex(16),
-        platform_end=lambda: None,
+        platform_end=platform_end,
     )
     declared = catalogue(Backend(items=items)) if tools is None else tools
     return create_app(settings, declared, ambient)

@@ -4,13 +4,14 @@ import hashlib
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lib.dev.engine import Engine
 from lib.dev.faulty import Faults
 from lib.dev.front import Front, create_front
 from lib.dev.items import Items, create_items
+from lib.dev.items_work import Written
 from lib.dev.serving import serve
 
 STORE_TOKEN = "store-read-write-token"
@@ -43,13 +44,14 @@ def agent_keys() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
-    """Where the parts listen, and their insides."""
+    """Where the parts listen, and their insides. written: each effect at the items service."""
 
     front: Front
     items: Items
     store_faults: Faults
     store_url: str
     items_url: str
+    written: list[Written] = field(default_factory=list[Written])
 
     def env(self, **more: str) -> dict[str, str]:
         """Name the environment of a production deployment on these parts; small times."""
@@ -76,6 +78,7 @@ class Stack:
 def running_stack(engine: Engine, folder: Path) -> Generator[Stack]:
     """Run a front and an items service of their own on an engine that others share."""
     store_faults, items_faults = Faults(), Faults()
+    written: list[Written] = []
     front = create_front(
         engine.socket_path,
         token=STORE_TOKEN,
@@ -84,7 +87,11 @@ def running_stack(engine: Engine, folder: Path) -> Generator[Stack]:
         count=True,
     )
     items = create_items(
-        folder / "items.db", read_token=READ_TOKEN, write_token=WRITE_TOKEN, faults=items_faults
+        folder / "items.db",
+        read_token=READ_TOKEN,
+        write_token=WRITE_TOKEN,
+        faults=items_faults,
+        on_written=written.append,
     )
     with serve(front) as store, serve(items) as service:
         yield Stack(
@@ -93,4 +100,5 @@ def running_stack(engine: Engine, folder: Path) -> Generator[Stack]:
             store_faults=store_faults,
             store_url=store.url,
             items_url=service.url,
+            written=written,
         )

@@ -55,3 +55,17 @@ class Mcp:
     async def settle(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a command and give its envelope."""
         return (await self.call(tool, **arguments))["structuredContent"]
+
+    async def agree(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a command as `settle` does; where a person is asked, that person agrees."""
+        answer = await self.call(tool, **arguments)
+        if answer["resultType"] == "input_required":
+            yes = {"approval": {"action": "accept", "content": {"approve": True}}}
+            answer = await self.result(
+                "tools/call",
+                name=tool,
+                arguments=arguments,
+                inputResponses=yes,
+                requestState=answer["requestState"],
+            )
+        return answer["structuredContent"]

@@ -162,7 +162,7 @@ async def _one(act: Callable[[Items], Awaitable[object]], url: str) -> object:
 
 
 def test_a_call_without_a_credential_is_refused_before_it_is_sent() -> None:
-    read = Address(url="http://items.test", token="r")  # noqa: S106  no credential of anyone's
+    read = Address(url="http://items.test", token="r")
 
     async def run() -> list[object]:
         items = Items(read=read, write=None)
@@ -175,9 +175,9 @@ def test_a_call_without_a_credential_is_refused_before_it_is_sent() -> None:
 
 
 def slowly(first: bytes) -> Talk:
-    async def talk(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(first)
-        while not writer.transport.is_closing():
+        while not (reader.at_eof() or writer.transport.is_closing()):
             await asyncio.sleep(0.02)
             writer.write(first and b" ")
 
@@ -191,7 +191,7 @@ def test_a_time_out_is_told_in_time_and_a_success_that_trickles_is_still_one(
     first: bytes, told: object
 ) -> None:
     async def run() -> tuple[object, float]:
-        call = Call(principal=ANN, timeout_s=0.4, reference=REFERENCE)
+        call = Call(principal=ANN, timeout_s=1, reference=REFERENCE)
         server, url = await listen(slowly(first))
         async with server:
             begun = monotonic()
@@ -200,7 +200,7 @@ def test_a_time_out_is_told_in_time_and_a_success_that_trickles_is_still_one(
 
     proof, took_s = asyncio.run(run())
     assert proof == told
-    assert 0.3 < took_s < 0.4
+    assert 0.9 < took_s < 1
 
 
 def test_a_cancelled_call_stays_cancelled() -> None:

@@ -1,1 +1,4 @@
-"""Machinery: what a person sees in a browser. Knows the catalogue and setting faults, no secret."""
+"""Machinery: what a person sees in a browser. Knows tool names and setting faults, no value.
+
+Plain HTML by hand: no template engine, so that `/` stays cheap. Imports contract, settings, gate.
+"""

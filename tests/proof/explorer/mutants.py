@@ -123,9 +123,9 @@ WEAKENED: tuple[Weakened, ...] = (
     ),
     Weakened(
         "a take-over that moves no fence",
-        ("Claim", "claim_inside_the_key_window"),
+        ("Claim", "claim_that_can_ask"),
         writing(attempt=lambda case: case.record.attempt),
-        among("unique", writes_late=True, **_TWO),
+        among("lookup", writes_late=True, **_TWO),
     ),
     Weakened(
         "a take-over that moves no horizon",
@@ -227,7 +227,7 @@ WEAKENED: tuple[Weakened, ...] = (
         "a refusal trusted from anyone",
         ("Report", "refusal_to_trust"),
         hearing(own=held_by),
-        among("unique", writes_late=True, **_TWO),
+        among("lookup", writes_late=True, **_TWO),
     ),
     Weakened(
         "a refusal by key trusted where keys keep no refusals",
@@ -257,7 +257,7 @@ WEAKENED: tuple[Weakened, ...] = (
         "an unfenced release",
         ("Report", "nothing_done"),
         hearing(own=held_by),
-        among("unique", writes_late=True, **_TWO),
+        among("lookup", writes_late=True, **_TWO),
     ),
     Weakened(
         "absent is proof",
@@ -293,7 +293,7 @@ WEAKENED: tuple[Weakened, ...] = (
         "no evidence from whoever reports",
         ("Report", "owner_without_proof"),
         hearing(own=held_by),
-        among("unique", writes_late=True, **_TWO),
+        among("lookup", writes_late=True, **_TWO),
     ),
     Weakened(
         "no evidence, and no horizon",

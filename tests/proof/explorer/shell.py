@@ -124,7 +124,7 @@ class Shell:
 
     def _is_robbed(self, state: State, old: Record, new: Record | None) -> bool:
         """Tell whether a running owner lost its record to less than a success."""
-        if new is not None and (new.state == "committed" or new.attempt == old.attempt):
+        if new is not None and new.state == "committed":
             return False
         is_live = old.state == "started" and state.age < old.lease_ms
         owner = state.actors[self._place[old.attempt]]

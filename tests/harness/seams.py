@@ -1,0 +1,33 @@
+"""Stops a request at one exact point, so that its sender can be killed there and nowhere else."""
+
+import threading
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lib.dev.faults import Exchange, hold
+from lib.dev.wire import Cut, Sent
+
+type Executes = Literal["first", "late", "never"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """A request that gets no answer before `released` is set; `reached` says that it stands.
+
+    executes: before it stands there, only when it is released, or never.
+    """
+
+    executes: Executes
+    reached: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
+
+    async def play(self, exchange: Exchange, /) -> Sent:
+        """Stand still."""
+        answer: Sent = Cut(is_reset=False)
+        if self.executes == "first":
+            answer = await exchange.execute()
+        self.reached.set()
+        await hold(self.released)
+        if self.executes == "late":
+            answer = await exchange.execute()
+        return answer
