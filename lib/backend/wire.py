@@ -8,6 +8,7 @@ Source: PROTOCOL §6; the exceptions of httpx 0.28.
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -174,21 +175,18 @@ def _authorities() -> "ssl.SSLContext":
 async def _read(response: "httpx.Response") -> bytes | None:
     body = bytearray()
     try:
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > MAX_BODY:
-                return None
+        async with aclosing(response):
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > MAX_BODY:
+                    return None
     except Exception:  # noqa: BLE001  the status was heard, and it speaks also without a body
         return None
-    finally:
-        await response.aclose()
     return bytes(body)
 
 
 def _evidence(fault: Exception) -> NotExecutedError | BackendSilentError:
     name = type(fault).__name__
     if name in NEVER_SENT:
-        code = NEVER_SENT[name]
-        return ours(NotExecutedError, code)
-    code = MAY_HAVE_ARRIVED.get(name, "unclear")
-    return ours(BackendSilentError, code)
+        return ours(NotExecutedError, NEVER_SENT[name])
+    return ours(BackendSilentError, MAY_HAVE_ARRIVED.get(name, "unclear"))

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn, Protocol
 
 from lib.dev.server_process import ROOT, ServerProcess
 
@@ -15,37 +16,53 @@ _SUFFIXES = frozenset({".py", ".lua"})
 _OURS = (ROOT / "lib" / "dev", ROOT / "lib" / "ops")  # not part of the server that is run again
 _LOOK_EVERY_S = 0.3
 
+type Code = dict[Path, int]
 type Say = Callable[[str], None]
 
 
-def keep_running(first: ServerProcess, start: Callable[[], ServerProcess], say: Say) -> None:
-    """Let `first` run, then its successors; ends only by an exception, and ends the last one.
+class Greet(Protocol):
+    """Says something once."""
 
-    Args:    start: start a process on the same socket.
+    def __call__(self, *, is_ready: bool) -> None:
+        """Greet. is_ready: the server serves."""
+        ...
+
+
+def keep_running(start: Callable[[], ServerProcess], greet: Greet, say: Say) -> NoReturn:
+    """Run one server process after the other; ends only by an exception, and ends the last one.
+
+    Args:    start: start a process, always on the same socket.
+             greet: called once, when the first one serves or has given up.
     """
-    server = first
+    code = _code()  # before a start: what is saved meanwhile counts as a change
+    server = start()
     try:
+        _await(server, say)
+        greet(is_ready=server.is_ready)
         while True:
-            why = _wait_for_a_reason(server)
+            now, why = _wait_for_a_reason(server, code)
             server.stop()
             say(why)
-            server = start()
-            if not server.wait_ready():
-                say("The server did not start; the next change to its code starts it again.")
+            code, server = now, start()
+            _await(server, say)
     finally:
         server.stop()
 
 
-def _wait_for_a_reason(server: ServerProcess) -> str:
-    before = _code()
+def _await(server: ServerProcess, say: Say) -> None:
+    if not server.wait_ready():
+        say("The server did not start; the next change to its code starts it again.")
+
+
+def _wait_for_a_reason(server: ServerProcess, before: Code) -> tuple[Code, str]:
     while True:
-        time.sleep(_LOOK_EVERY_S)
         now = _code()
         if now != before:
-            return _told(before, now)
+            return now, _told(before, now)
         # One that never served would not do so now; only a change can help it.
         if server.is_ready and server.status is not None:
-            return f"The server {ended_by(server.status)}; starting it again."
+            return now, f"The server {ended_by(server.status)}; starting it again."
+        time.sleep(_LOOK_EVERY_S)
 
 
 def ended_by(status: int) -> str:
@@ -55,7 +72,7 @@ def ended_by(status: int) -> str:
     return f"was ended by {signal.Signals(-status).name}"
 
 
-def _told(before: dict[Path, int], now: dict[Path, int]) -> str:
+def _told(before: Code, now: Code) -> str:
     changed = sorted(
         path.relative_to(ROOT).as_posix()
         for path in before.keys() | now.keys()
@@ -65,8 +82,8 @@ def _told(before: dict[Path, int], now: dict[Path, int]) -> str:
     return f"{changed[0]}{more} changed; reloading."
 
 
-def _code() -> dict[Path, int]:
-    found: dict[Path, int] = {}
+def _code() -> Code:
+    found: Code = {}
     for folder in _WATCHED:
         for path in folder.rglob("*"):
             if path.suffix in _SUFFIXES and not any(map(path.is_relative_to, _OURS)):

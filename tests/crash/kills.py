@@ -100,7 +100,6 @@ class Story:
     told: list[dict[str, Any]]
     again: dict[str, Any]
     known: dict[str, Any]
-    effects: int
     was_killed: bool
     was_answered: bool
 
@@ -182,13 +181,13 @@ class _Victim:
             while not told or told[-1]["retry"]["advice"] == "same_key":
                 await anyio.sleep(told[-1]["retry"]["after_ms"] / 1000 if told else 0)
                 told.append(await self._agree(cell, mcp))
+        assert await asyncio.to_thread(self.stops[cell.key].over.wait, LANDS_S + 5)
         again = await self._agree(cell, mcp)
         known = await mcp.settle("get_operation", idempotency_key=cell.key)
         return Story(
             told=told,
             again=again,
             known=known,
-            effects=await asyncio.to_thread(cell.kind.effects, self.stack, cell.key),
             was_killed=self.was_killed,
             was_answered=cell.key in self.answered,
         )

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 from pydantic import BaseModel
@@ -37,7 +37,10 @@ COMMANDS = {
 }
 NEEDS = QUERIES | COMMANDS
 UNKNOWN = ("get_items", "Get_item", "get_item ", "settle", "créer_item", "../get_item")
-TOOLSETS = {"ledger": ("get_ledger", "post_ledger"), "settle": ("get_operation", "list_toolsets")}
+TOOLSETS: dict[str, tuple[str, ...]] = {
+    "ledger": ("get_ledger", "post_ledger"),
+    "settle": ("get_operation", "list_toolsets"),
+}
 TOOLSETS["items"] = tuple(
     name for name in NEEDS if not any(name in names for names in TOOLSETS.values())
 )
@@ -83,11 +86,12 @@ def reached(place: Place, scopes: frozenset[str], endpoint: str) -> list[str]:
 
 
 def every_grant() -> Iterator[frozenset[str]]:
-    """Give every subset of the scopes that matter, each also beside one that does not."""
+    """Give every subset of the scopes that matter; nothing and all also beside an unknown one."""
     for size in range(4):
         for scopes in combinations((READ, WRITE, EXTRA), size):
             yield frozenset(scopes)
-            yield frozenset({*scopes, "admin"})
+    yield frozenset({"admin"})
+    yield frozenset({READ, WRITE, EXTRA, "admin"})
 
 
 def key_of(scopes: frozenset[str]) -> str:
@@ -162,8 +166,3 @@ def ledger_tools() -> list[Tool]:
             **common,
         ),
     ]
-
-
-def pairs() -> Iterator[tuple[frozenset[str], str]]:
-    """Give every grant at every endpoint."""
-    return product(every_grant(), ENDPOINTS)

@@ -14,12 +14,13 @@ type Executes = Literal["first", "late", "never"]
 class Stopped:
     """A request that gets no answer before `released` is set; `reached` says that it stands.
 
-    executes: before it stands there, only when it is released, or never.
+    executes: before it stands there, only when it is released, or never. over: it was played out.
     """
 
     executes: Executes
     reached: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)
 
     async def play(self, exchange: Exchange, /) -> Sent:
         """Stand still."""
@@ -30,4 +31,5 @@ class Stopped:
         await hold(self.released)
         if self.executes == "late":
             answer = await exchange.execute()
+        self.over.set()
         return answer

@@ -29,7 +29,7 @@ def test_every_decision_of_the_product_is_the_expected_one() -> None:
         reason = verdict.reason if isinstance(verdict, Denied) else None
         assert reason == expected(place, scopes, endpoint, name), (scopes, place, endpoint, name)
         walked += 1
-    assert walked == 16 * 8 * 2 * 12
+    assert walked == 10 * 8 * 2 * 12
 
 
 def test_a_refusal_for_scopes_names_all_the_operation_needs_also_those_held() -> None:

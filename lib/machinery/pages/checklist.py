@@ -28,8 +28,10 @@ def checklist_page(lacking: Misconfigured) -> HTMLResponse:
         "<h2>To change</h2>",
         definitions([(fault.variable, fault.problem) for fault in faults], kind="fault"),
         f"<h2>What to do next</h2>\n{_next_steps(platform, faulty, given)}",
-        _names_section("Set, and nothing found wrong", [n for n in rest if n in given]),
-        _names_section("Not set, and not missed here", [n for n in rest if n not in given]),
+        _names_section("Set, and nothing found wrong", [n for n in rest if n in given], "set"),
+        _names_section(
+            "Not set, and not missed here", [n for n in rest if n not in given], "unset"
+        ),
     ]
     return document("Set-up · Settle", "\n".join(body), status=503)
 
@@ -71,8 +73,8 @@ def _next_steps(platform: Platform, faulty: list[str], given: set[str]) -> str:
     return "\n".join([known, *filter(None, steps)])
 
 
-def _names_section(title: str, names: list[str]) -> str:
+def _names_section(title: str, names: list[str], kind: str) -> str:
     if not names:
         return ""
     rows = "".join(f"<li>{code(name)}</li>" for name in names)
-    return f'<h2>{title}</h2>\n<ul class="names">{rows}</ul>'
+    return f'<h2>{title}</h2>\n<ul class="{kind}">{rows}</ul>'

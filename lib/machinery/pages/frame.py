@@ -17,7 +17,7 @@ STYLE = """
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.55 system-ui,sans-serif}
 main{max-width:46rem;margin:0 auto;padding:2rem 1rem 4rem}
-h1{margin:0;font-size:2rem;line-height:1.2}
+h1{margin:0;font-size:clamp(1.5rem,6vw,2rem);line-height:1.2}
 h2{margin:2.5rem 0 .75rem;padding-top:1.25rem;border-top:1px solid var(--line);font-size:1.25rem}
 h3{margin:1.5rem 0 .5rem;font-size:1rem}
 p{margin:.5rem 0}
@@ -29,6 +29,7 @@ code{overflow-wrap:anywhere}
 pre{margin:.5rem 0;padding:.75rem 1rem;background:var(--card);border:1px solid var(--line);
 border-radius:.5rem;white-space:pre-wrap;overflow-wrap:anywhere}
 dl{margin:.5rem 0}
+dl+p{margin-top:1.25rem}
 dt{margin-top:.6rem}
 dt code{font-weight:600}
 dd{margin:0;color:var(--soft)}
@@ -37,8 +38,11 @@ border-radius:1rem;font-size:.875rem;font-weight:600}
 .production{color:var(--good)}
 .preview,.development{color:var(--warn)}
 .fault dt{color:var(--bad)}
+.fault dt::before{content:"✗ "}
 .fault dd{color:inherit}
-.names{padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1rem}
+ul{display:grid;grid-template-columns:repeat(auto-fill,minmax(19rem,1fr));gap:.2rem 1rem;
+margin:.5rem 0;padding:0;list-style:none}
+.set li::before{content:"✓ ";color:var(--good)}
 """
 DIGEST = b64encode(sha256(STYLE.encode()).digest()).decode()
 HEADERS = {

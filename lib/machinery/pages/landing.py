@@ -30,7 +30,7 @@ from lib.settings import LOOPBACK, Misconfigured, Settings, host_name
 METADATA = "/.well-known/oauth-protected-resource/mcp"
 ENDINGS = (
     "Every command ends in one of three ways, and says in which: it happened, once; it did not "
-    "happen; or it is in doubt, and a retry with the same idempotency key finds out what is true."
+    "happen; or it is in doubt, until a retry with the same key, or a person, finds out."
 )
 
 
@@ -58,13 +58,14 @@ def _standing(deployment: Deployment) -> str:
         case "production":
             return "Commands change the real systems behind this server."
         case "development":
-            return "A server on a developer's machine; a deployed one sets VERCEL_ENV."
+            return "Here commands change whatever systems this machine was given."
         case "preview" if deployment.reach.has_commands:
             return "Queries read the real systems; commands change scratch systems only."
         case "preview":
             return (
                 "Queries read the real systems. Every command is withheld: this preview holds no "
-                "credential that could write."
+                "credential that could write. Where Vercel protects it, a client also needs the "
+                "bypass secret."
             )
 
 
@@ -79,7 +80,13 @@ def _offer(deployment: Deployment, *, with_names: bool) -> str:
         commands = [tool for tool in members if isinstance(tool, Command)]
         parts.append(f"<h3>{escape(toolset)}</h3>")
         parts.append(_kind("Queries, which change nothing", queries, with_names=with_names))
-        parts.append(_kind(f"Commands, which act{withheld}", commands, with_names=with_names))
+        parts.append(
+            _kind(
+                f"Commands, each under an idempotency key{withheld}",
+                commands,
+                with_names=with_names,
+            )
+        )
     if not with_names:
         parts.append(
             "<p><small>A client that shows a key sees the names and descriptions that the key "
@@ -107,8 +114,8 @@ def _endpoints(settings: Settings) -> str:
 
 def _connect(url: str | None) -> str:
     advice = (
-        f"<p>Put your own key for {code(KEY_PLACEHOLDER)}. To be sure that nothing is changed, "
-        f"put {code('/mcp/readonly')} for {code('/mcp')}.</p>"
+        f"<p>Put your own key, or access token, for {code(KEY_PLACEHOLDER)}. To be sure that "
+        f"nothing is changed, put {code('/mcp/readonly')} for {code('/mcp')}.</p>"
     )
     parts = [advice]
     if url is None:

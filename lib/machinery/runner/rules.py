@@ -173,11 +173,17 @@ def report_under_another_fingerprint(case: Case[Report]) -> Decision | None:
 
 
 def report_of_a_lost_record(report: Report) -> Decision:
-    """Say what is unknown; a retry would run again, so advise it only where that is harmless."""
-    own = report.own
-    is_harmless = not report.may_have_landed or is_inside_key_window(own, 0, own.lease_ms)
+    """Keep the doubt where it can be asked about; elsewhere advise no retry that could harm.
+
+    The record was lost, or taken away on proof: a retry would run again as if nothing had been.
+    """
+    own, fault, was_sent = report.own, report.fault, report.was_sent
+    if report.may_have_landed and own.backend.kind == "lookup":
+        open_end = doubted(own, 0, fault=fault, was_sent=was_sent)
+        return Write(open_end, Tell(in_doubt(open_end, 0, was_sent=was_sent)))
+    is_harmless = not report.may_have_landed or own.backend.kind != "none"
     after_ms = RETRY_MS if is_harmless else None
-    return Keep(Tell(InDoubt(fault=report.fault, after_ms=after_ms, was_sent=report.was_sent)))
+    return Keep(Tell(InDoubt(fault=fault, after_ms=after_ms, was_sent=was_sent)))
 
 
 def refusal_to_trust(case: Case[Report]) -> Decision | None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lib.machinery.runner.record import DAY_MS
-from tests.proof.explorer.model import CLASSES, Setting
+from tests.proof.explorer.model import Setting
+from tests.proof.explorer.settings import among
 from tests.proof.explorer.weaken import (
     Name,
     Weaken,
@@ -24,11 +25,6 @@ from tests.proof.explorer.weaken import (
     silent,
     writing,
 )
-
-
-def among(backend: str, **actors: Any) -> Setting:  # noqa: ANN401  a setting's own fields
-    """Name a setting by its class, with one attempt unless it says more."""
-    return replace(Setting(backend=CLASSES[backend], attempts=1), **actors)
 
 
 def endless(case: Any) -> Any:  # noqa: ANN401  a case of any event

@@ -71,7 +71,7 @@ def _advised_blindly(ledger: Ledger, step: Step) -> str:
         return ""
     own, outcome = ledger.record(int(step.code[1] or 0)), step.outcome
     is_told_to_retry = isinstance(outcome, InDoubt) and outcome.after_ms is not None
-    is_harmless = own.backend.kind in {"keyed", "unique"}
+    is_harmless = step.does == "write" or own.backend.kind in {"keyed", "unique"}
     return "" if is_harmless or not is_told_to_retry else "advised to run again"
 
 

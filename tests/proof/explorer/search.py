@@ -1,7 +1,7 @@
 """Breadth-first search of a world: the first promise broken has the shortest schedule."""
 
 from collections import deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lib.machinery.runner.decide import Table
 from tests.proof.explorer.health import Health
@@ -10,11 +10,11 @@ from tests.proof.explorer.model import Move, Setting, State
 from tests.proof.explorer.world import World
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What a search saw: how many moments, and the promise that was broken, if any."""
+class Found(NamedTuple):
+    """What a search saw: how many moments, all of them or not, and the promise that was broken."""
 
     states: int
+    is_whole: bool
     broken: str
     schedule: tuple[Move, ...]
 
@@ -52,19 +52,18 @@ class Search:
                 self._from.append((number, move))
                 broken = broken or self.health.check(after)
                 if broken:
-                    return self._found(broken, len(self.states) - 1)
+                    last = len(self.states) - 1
+                    schedule = tuple(move for _, move in self.way(last))
+                    return Found(len(self.states), False, broken, schedule)
                 queue.append(len(self.states) - 1)
-        return self._found("", 0)
+        return Found(len(self.states), not queue, "", ())
 
-    def way(self, number: int) -> tuple[Move, ...]:
-        """The moves that lead to one moment."""
-        moves: list[Move] = []
+    def way(self, number: int) -> tuple[tuple[State, Move], ...]:
+        """The moves that lead to one moment, each with the moment before it."""
+        moves: list[tuple[State, Move]] = []
         step = self._from[number]
         while step is not None:
             number, move = step
-            moves.append(move)
+            moves.append((self.states[number], move))
             step = self._from[number]
         return tuple(reversed(moves))
-
-    def _found(self, broken: str, number: int) -> Found:
-        return Found(states=len(self.states), broken=broken, schedule=self.way(number))

@@ -247,8 +247,10 @@ class Shell:
         return self.ledger.record(number) if number else None
 
     def _put(self, state: State, actor: Actor) -> State:
-        before, after = state.actors[: self.index], state.actors[self.index + 1 :]
-        return state._replace(actors=(*before, actor, *after))
+        actors = list(state.actors)
+        actors[self.index] = actor
+        # What `_replace` does, in a third of the time: nothing is done more often.
+        return State(state.record, state.age, tuple(actors), *state[3:])
 
     def _orphaned(self, state: State, beyond_ms: int = 0) -> State:
         """Nobody waits for this actor's request any more; the dead wait until their lease ends."""
