@@ -125,10 +125,10 @@ def _is_url(url: str, *, may_be_plain: bool) -> bool:
         return False
     try:
         parts = urlsplit(url)
-        is_local = (parts.hostname or "") in LOOPBACK and parts.port != 0
+        port, is_local = parts.port, (parts.hostname or "") in LOOPBACK
     except ValueError:
         return False
-    if not parts.hostname or "@" in parts.netloc or "?" in url or "#" in url:
+    if not parts.hostname or port == 0 or "@" in parts.netloc or "?" in url or "#" in url:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and is_local and may_be_plain)
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -109,7 +109,7 @@ class Settings(Platform):
     @cached_property
     def keys(self) -> tuple[AgentKey, ...]:
         """The agent keys; raises ValidationError where AGENT_KEYS is not a list of them."""
-        return tuple(TypeAdapter(list[AgentKey]).validate_json(self.agent_keys or "[]"))
+        return tuple(_key_list().validate_json(self.agent_keys or "[]"))
 
     @property
     def store_url(self) -> str | None:
@@ -197,6 +197,11 @@ def _read(env_file: str | None) -> tuple[Settings, list[tuple[str, str]]]:
         defaults = {name: Settings.model_fields[name].default for name in misread}
         retried = Settings(_env_file=env_file, **defaults)  # pyright: ignore[reportCallIssue]
         return retried, [*misread.items()]
+
+
+@cache
+def _key_list() -> TypeAdapter[list[AgentKey]]:
+    return TypeAdapter(list[AgentKey])
 
 
 def host_name(entry: str) -> str:

@@ -10,6 +10,23 @@ from lib.dev.engine import Engine, start_engine
 from tests.harness.nursery import Nursery, running_nursery
 from tests.harness.stack import Stack, running_stack
 
+NODE_TOOLS = Path(__file__).parent / "node" / "node_modules"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let Node tools stay away from a plain `uv run pytest`."""
+    parser.addoption("--node", action="store_true", help="also run what needs tests/node")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what needs Node, and say what to do to run it."""
+    if config.getoption("--node") and NODE_TOOLS.is_dir():
+        return
+    reason = "needs Node tools: npm ci --prefix tests/node, then pytest --node"
+    for item in items:
+        if "node" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:

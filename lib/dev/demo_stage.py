@@ -9,13 +9,13 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from socket import socket
-from typing import Any
 
 import httpx
 import httpx2
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from lib.dev.demo_verdict import Answer, Broken, Json
 from lib.dev.environment import Yours, environment, sample_settings
 from lib.dev.items_work import Written
 from lib.dev.kept_secrets import Secrets, new_secrets
@@ -33,18 +33,9 @@ SMALL_TIMES = {
     "KILL_SLACK_S": "1",
 }
 
-type Json = dict[str, Any]
-
 
 class NotStartedError(Exception):
     """A server process did not come up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """What a client knows when the connection breaks: an exception's name."""
-
-    fault: str
 
 
 @dataclass(slots=True)
@@ -89,20 +80,22 @@ class Stage:
         )
 
     async def warm(self) -> None:
-        """Wait until the server serves, and let it import the SDK before its time counts."""
+        """Wait until the server serves, and let it load what a call needs before time counts."""
         if not self.server.wait_ready():
             raise NotStartedError(f"{self.target} did not start (status {self.server.status})")
         async with self._client() as client:
-            await client.list_tools()
+            offered = {tool.name for tool in (await client.list_tools()).tools}
+            if "get_operation" in offered:
+                await client.call_tool("get_operation", {"idempotency_key": "none yet"})
 
     def aim(self) -> ServerProcess:
         """Let the next write of the backend kill the server; gives the one that will die."""
         self.scene.aim.at = self.server
         return self.server
 
-    async def call(self, tool: str, **arguments: Any) -> Json | Broken:
+    async def call(self, tool: str, **arguments: str | int) -> Answer:
         """Call a tool: its structured answer, or what the client sees of a broken connection."""
-        answer: Json | Broken
+        answer: Answer
         try:
             async with self._client() as client:
                 answer = (await client.call_tool(tool, arguments)).structured_content or {}

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from secrets import token_urlsafe
 
-_BYTES = 32
+_BYTES = 24  # 32 characters, as many as STATE_KEY needs
 
 
 class DamagedSecretsError(Exception):

@@ -1,5 +1,6 @@
 """Starting, awaiting and ending the process of `lib/dev/worker.py`, seen from its parent."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Literal
 ROOT = Path(__file__).parents[2]
 APP = "api.index:app"
 START_LIMIT_S = 30.0  # a first start without bytecode takes about 5 s
+END_LIMIT_S = 2.0  # the connection of a killed process breaks before its parent hears of it
 STOP_LIMIT_S = 5.0  # above the worker's own grace for requests under way
 
 type Loudness = Literal["audit", "quiet"]
@@ -37,6 +39,13 @@ class ServerProcess:
         # The end of the pipe means that it died, or gave up, before it served.
         self.is_ready = bool(readable) and os.read(self._ready, 1) != b""
         return self.is_ready
+
+    async def ended(self) -> int | None:
+        """Wait a moment for an end that is due; the exit status, or None if it runs on."""
+        try:
+            return await asyncio.to_thread(self.popen.wait, END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return None
 
     def stop(self) -> None:
         """Let it finish what it is doing, within a limit, and wait until it is gone."""

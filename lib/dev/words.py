@@ -34,8 +34,8 @@ def tell(console: Console, told: Told, shell_lines: str = "") -> None:
         _tell_places(console, told)
         _tell_by_hand(console, shell_lines, told.data)
     else:
-        _labelled(console, "MCP", f"{told.url}/mcp", f"{told.url}/mcp/readonly: queries only")
-        _labelled(console, "Page", f"{told.url}/", "what there is, and how to connect to it")
+        _labelled(console, "MCP", f"{told.url}/mcp", "and /mcp/readonly: queries only")
+        _labelled(console, "Page", f"{told.url}/", "what there is, how to connect")
         _tell_places(console, told)
         _tell_faults(console, told)
         _tell_clients(console, told)

@@ -5,13 +5,14 @@ process follows another. `lib/dev/server_process.py` starts it:
 worker TARGET SOCKET_FD READY_FD audit|quiet.
 """
 
+import logging
 import os
 import socket
 import sys
 import threading
 import traceback
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
@@ -41,15 +42,18 @@ def work(target: str, listener: int, ready: int, *, is_quiet: bool) -> int:
 
     Args:    target: `module:app`, or `module:function()` for one that makes the app.
     """
+    if is_quiet:
+        logging.disable()
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     config = uvicorn.Config(
         target.removesuffix("()"),
         factory=target.endswith("()"),
-        log_config=_silence() if is_quiet else log_config(is_brief=sys.stderr.isatty()),
+        log_config=log_config(is_brief=sys.stderr.isatty()),
         timeout_graceful_shutdown=_GRACE_S,
     )
     try:
         config.load()
+        import_module("lib.machinery.server")  # now, and not while the first caller waits
     except Exception as fault:  # noqa: BLE001 - whatever the edited code raises, a person reads it
         _explain(fault)
         return _FAILED
@@ -57,10 +61,6 @@ def work(target: str, listener: int, ready: int, *, is_quiet: bool) -> int:
     kind = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     _Server(config, ready).run(sockets=[socket.socket(*kind, fileno=listener)])
     return 0
-
-
-def _silence() -> dict[str, Any]:
-    return {"version": 1, "root": {"level": "CRITICAL"}, "disable_existing_loggers": False}
 
 
 def _end_with_the_parent() -> None:

@@ -101,13 +101,19 @@ def _listing(environment: str, looks: list[Look], total: int) -> RenderableType:
         rows.add_row(*(Text(plain(cell)) for cell in _cells(look, digits)))
     counted = f"{total} open in {plain(environment)}"
     hidden = total - len(looks)
-    return Group(rows, "", Text(f"{counted}, {hidden} of them not shown." if hidden else counted))
+    who = {look.next: f"{look.next}: {WHO[look.next]}" for look in looks}
+    return Group(
+        rows,
+        "",
+        Text(f"{counted}, {hidden} of them not shown." if hidden else f"{counted}."),
+        *(Text(said) for said in who.values()),
+    )
 
 
 def _cells(look: Look, digits: int) -> list[str]:
     short = look.operation_id[:digits]
     if not isinstance(look.held, Seen):
-        return ["", look.next, "", "", "", "", short, ""]
+        return ["", "", "", "", "", "", short, look.next]
     record = look.held.record
     return [
         span(record.elapsed_ms + look.held.age_ms),
@@ -131,7 +137,8 @@ def _next(look: Look, seen: Seen) -> str:
     if look.next == "running":
         return f"lease {span(lease_left_ms(seen))}"
     wait_ms = resolvable_in_ms(seen) or 0
-    return f"{look.next} {span(wait_ms)}" if wait_ms else look.next
+    # A caller's retry is welcome at once; the others' word counts past the horizon.
+    return f"{look.next}, {span(wait_ms)}" if wait_ms and look.next != "caller" else look.next
 
 
 def _digits(ids: list[OperationId]) -> int:
@@ -152,7 +159,7 @@ def _words(look: Look) -> dict[str, object]:
         "class": _guarantee(seen),
         "attempts": f"{record.epoch}, the last to {record.mode}",
         "doubt": "an earlier attempt may have landed" if record.doubt else None,
-        "age": f"{span(record.elapsed_ms + seen.age_ms)}, as it is now for {span(seen.age_ms)}",
+        "age": f"{span(record.elapsed_ms + seen.age_ms)}, as it is for {span(seen.age_ms)}",
         "kept for": span(record.ttl_ms - seen.age_ms),
         "lease": f"{span(lease_left_ms(seen))} left" if is_live(seen) else None,
         "resolvable": None if wait_ms is None else (f"in {span(wait_ms)}" if wait_ms else "now"),
@@ -176,6 +183,6 @@ def _guarantee(seen: Seen) -> str:
         window,
         "keeps its refusals" if backend.sticky else None,
         "can be asked" if backend.can_ask else "cannot be asked",
-        f"settles within {span(backend.settle_ms)}",
+        f"may land for {span(backend.settle_ms)} more",
     )
     return ", ".join(part for part in parts if part)

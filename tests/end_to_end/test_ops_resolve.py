@@ -97,7 +97,7 @@ async def test_a_dead_notice_is_a_persons_to_resolve_past_its_horizon_and_not_be
     assert (died.code, died.said["operations"][0]["next"]) == (1, "person")
     early = resolve(stack, operation_id)
     assert (early.code, early.said["resolved"], early.err) == (1, "early", "")
-    assert 50 < early.said["resolvable_in_ms"] / 1000 < SETTLE_S
+    assert 0 < early.said["resolvable_in_ms"] < 1000 * SETTLE_S
     assert open_ids(stack) == [operation_id]
 
     let_age(stack, operation_id, SETTLE_S)

@@ -30,9 +30,10 @@ class Server:
 
     def wait(self) -> int:
         """Wait until it is gone; tell its exit status, or minus the signal that ended it."""
-        if self.status is None:
-            self.status = self.nursery.ask(wait=self.pid)["status"]
-        return self.status
+        status = self.status
+        if status is None:
+            status = self.status = int(self.nursery.ask(wait=self.pid)["status"])
+        return status
 
     def kill(self) -> None:
         """Kill it and wait until it is gone."""
@@ -82,7 +83,7 @@ def running_nursery() -> Generator[Nursery]:
     """Run a nursery while the block does; its servers end with it."""
     inherited = dict(os.environ)  # noqa: TID251  a child process inherits PATH and its like
     env = {name: at for name, at in inherited.items() if name.lower() not in Settings.model_fields}
-    with subprocess.Popen(  # noqa: S603  our own interpreter and module
+    with subprocess.Popen(
         [sys.executable, "-m", "tests.harness.nursery_main"],
         cwd=ROOT,
         env=env,

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from tests.harness.stack import READ_KEY
 
 ROOT = Path(__file__).parents[2]
 START_S = 20.0
+# An application lives as long as its process: its clients close with their loop, not before.
+_KEPT: deque[FastAPI] = deque(maxlen=32)
 
 
 @dataclass(slots=True)
@@ -95,7 +98,9 @@ def in_process(
         platform_end=platform_end,
     )
     declared = catalogue(Backend(items=items)) if tools is None else tools
-    return create_app(settings, declared, ambient)
+    app = create_app(settings, declared, ambient)
+    _KEPT.append(app)
+    return app
 
 
 def settings_of(env: dict[str, str]) -> Settings | Misconfigured:

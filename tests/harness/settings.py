@@ -31,15 +31,14 @@ SCRATCH = {
 }
 
 
-def given(base: Mapping[str, str] = FULL, **changes: str) -> Settings | Misconfigured:
-    """Check a base with changes; "" unsets a name."""
-    merged = {**base, **changes}
-    return settings_of({name: value for name, value in merged.items() if value})
+def given(env: Mapping[str, str]) -> Settings | Misconfigured:
+    """Check an environment; "" unsets a name, as it does in a real one."""
+    return settings_of({name: value for name, value in env.items() if value})
 
 
-def faults_of(base: Mapping[str, str] = FULL, **changes: str) -> dict[str, str]:
+def faults_of(env: Mapping[str, str]) -> dict[str, str]:
     """Name what is wrong, and how; nothing where all is well."""
-    settings = given(base, **changes)
+    settings = given(env)
     if isinstance(settings, Settings):
         return {}
     return {fault.variable: fault.problem for fault in settings.faults}

@@ -112,7 +112,7 @@ async def test_a_foreign_host_header_never_reaches_the_page(host: str) -> None:
 async def test_what_a_tool_says_of_itself_stays_text() -> None:
     tool = replace(builtin_queries()[1], name="get_x", toolset="x", description=HOSTILE)
     shown = await page({**QUERIES, **POWER, **DEVELOPMENT}, tools=[tool])
-    assert "<script" not in shown.text
+    assert "<script" not in shown.text + frame.code(HOSTILE) + frame.listing(HOSTILE)
     assert "&lt;/code&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;" in shown.text
 
 

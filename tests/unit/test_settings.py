@@ -1,16 +1,10 @@
-"""The environment as settings: every name and alias, what unset means, where `.env` is read."""
-
-import os
-import subprocess
-import sys
-from pathlib import Path
+"""The environment as settings: every name and alias, and what unset means."""
 
 import pytest
 
 from lib.settings import AgentKey, Misconfigured, Settings
 from tests.harness.settings import FULL, given
 
-ROOT = Path(__file__).parents[2]
 NAMES = {
     "BACKEND_URL", "BACKEND_READ_TOKEN", "BACKEND_WRITE_TOKEN", "UPSTASH_REDIS_REST_URL",
     "UPSTASH_REDIS_REST_TOKEN", "UPSTASH_REDIS_REST_READ_ONLY_TOKEN", "KV_REST_API_URL",
@@ -21,29 +15,12 @@ NAMES = {
     "STORE_TIMEOUT_S", "RATE_LIMIT_PER_MINUTE", "VERCEL", "VERCEL_ENV", "VERCEL_URL",
     "VERCEL_BRANCH_URL", "VERCEL_PROJECT_PRODUCTION_URL", "VERCEL_DEPLOYMENT_ID",
 }  # fmt: skip
-PRINT = (
-    "from lib.settings import read_settings as r; s = r();"
-    "print(type(s).__name__, getattr(s, 'backend_url', None), getattr(s, 'vercel_env', None))"
-)
 
 
 def good(**changes: str) -> Settings:
-    settings = given(**changes)
+    settings = given({**FULL, **changes})
     assert isinstance(settings, Settings), settings
     return settings
-
-
-def read_in(folder: Path, **env: str) -> str:
-    """Read the environment in a process of its own, whose folder holds a `.env`."""
-    lines = {**FULL, "BACKEND_URL": "https://from-the-file.example"}
-    text = "".join(f"{name}='{value}'\n" for name, value in lines.items())
-    (folder / ".env").write_text(text, encoding="utf-8")
-    base = {"PATH": os.defpath, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", PRINT],
-        cwd=folder, env={**base, **env}, capture_output=True, text=True, check=True, timeout=20,
-    )  # fmt: skip
-    return done.stdout.strip()
 
 
 def test_the_names_are_the_documented_ones() -> None:
@@ -94,12 +71,11 @@ def test_a_slash_at_the_end_of_a_url_changes_nothing() -> None:
 @pytest.mark.parametrize("name", sorted(NAMES - {"VERCEL_ENV"}))
 def test_an_empty_string_is_unset(name: str) -> None:
     unset = {key: value for key, value in FULL.items() if key != name}
-    assert given(base=unset) == given(base={**unset, name: ""})
+    assert given(unset) == given({**unset, name: ""})
 
 
-def test_no_environment_name_means_development(tmp_path: Path) -> None:
+def test_no_environment_name_means_development() -> None:
     assert good(VERCEL_ENV="").kind == "development"
-    assert read_in(tmp_path, VERCEL_ENV="") == ("Settings https://from-the-file.example production")
 
 
 @pytest.mark.parametrize(
@@ -107,17 +83,6 @@ def test_no_environment_name_means_development(tmp_path: Path) -> None:
 )
 def test_any_other_environment_name_is_a_preview(name: str) -> None:
     assert Settings.model_construct(vercel_env=name).kind == "preview"
-
-
-def test_env_files_are_read_only_off_vercel(tmp_path: Path) -> None:
-    assert read_in(tmp_path).startswith("Settings https://from-the-file.example")
-    assert read_in(tmp_path, VERCEL="1") == "Misconfigured None None"
-    assert read_in(tmp_path, VERCEL="").startswith("Settings https://from-the-file.example")
-
-
-def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
-    told = read_in(tmp_path, BACKEND_URL="https://from-the-environment.example")
-    assert told.startswith("Settings https://from-the-environment.example")
 
 
 def test_hosts_are_vercels_yours_and_loopback() -> None:
@@ -149,7 +114,7 @@ def test_keys_are_read_with_their_scopes_and_end() -> None:
 
 
 def test_no_representation_shows_a_value() -> None:
-    for settings in (good(), given(BACKEND_URL="")):
+    for settings in (good(), given({**FULL, "BACKEND_URL": ""})):
         shown = repr(settings) + str(settings)
         assert isinstance(settings, Settings | Misconfigured)
         assert not [value for name, value in FULL.items() if "_ENV" not in name and value in shown]

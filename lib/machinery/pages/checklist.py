@@ -15,7 +15,7 @@ def checklist_page(lacking: Misconfigured) -> HTMLResponse:
     """Tell a person what to change, what is right already, and what may stay unset."""
     platform, faults = lacking.platform, lacking.faults
     faulty = list(dict.fromkeys(fault.variable for fault in faults))
-    given = _given(platform)
+    given = {name.upper() for name in platform.model_fields_set}
     rest = [name for name in _names() if name not in faulty]
     things = "one variable" if len(faulty) == 1 else f"{len(faulty)} variables"
     until_then = (
@@ -39,11 +39,6 @@ def checklist_page(lacking: Misconfigured) -> HTMLResponse:
 def _names() -> list[str]:
     own = (name for name in Settings.model_fields if not name.startswith("vercel"))
     return [name.upper() for name in own]
-
-
-def _given(platform: Platform) -> set[str]:
-    # What was set to the default's own value is set all the same.
-    return {name.upper() for name in platform.model_fields_set if getattr(platform, name)}
 
 
 def _next_steps(platform: Platform, faulty: list[str], given: set[str]) -> str:

@@ -20,7 +20,17 @@ from lib.machinery.outcome import (
 )
 from lib.machinery.runner.deadline import Clock, Moment
 from lib.machinery.runner.decide import decide
-from lib.machinery.runner.events import Ask, Event, Keep, Run, Tell, Verdict, Write
+from lib.machinery.runner.events import (
+    Ask,
+    Event,
+    Keep,
+    Occurred,
+    Report,
+    Run,
+    Tell,
+    Verdict,
+    Write,
+)
 from lib.machinery.runner.record import Unreadable
 from lib.machinery.runner.store import Held, Store, Stored, StoreSilentError
 from lib.machinery.runner.transitions import RETRY_MS
@@ -71,7 +81,16 @@ class Holding:
                 self.now_holds(moved.held)
                 return decision.verdict
             self.now_holds(moved)
-        return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
+        return _untaken(event)
+
+
+def _untaken(event: Event) -> Verdict:
+    """Say what is true of an event that no record takes in: one unreadable, or never at rest."""
+    match event:
+        case Occurred() | Report(was_sent=True):
+            return unwritten(decide(None, 0, event).verdict)
+        case _:
+            return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
 
 
 def unwritten(verdict: Verdict) -> Verdict:

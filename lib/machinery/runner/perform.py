@@ -27,6 +27,7 @@ from lib.machinery.runner.events import (
     Claim,
     NoEvidence,
     NotDone,
+    Occurred,
     Report,
     Run,
     Tell,
@@ -78,6 +79,7 @@ class _Attempt:
         self.own = self._fresh()
         self.leased_at = self.holding.clock.now()
         self.was_sent = False
+        self.proof: Occurred | None = None  # heard, whether or not it could be written down
         self.full_text: str | None = None
 
     async def run(self) -> Outcome:
@@ -89,7 +91,8 @@ class _Attempt:
                 verdict = await self._execute(verdict.record)
         except asyncio.CancelledError:
             kind = NoEvidence if self.was_sent else NotDone
-            await self._settle(kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent))
+            ended = kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent)
+            await uninterrupted(self.holding.obey(self.proof or ended))
             raise
         match verdict:
             case Tell(Succeeded(fault=fault) as done) if fault == NOT_KEPT and self.full_text:
@@ -128,10 +131,8 @@ class _Attempt:
     async def _ask(self, record: Record) -> Verdict:
         self.own = record
         timeout_s = self._timeout_s()
-        asked_age_ms = self.holding.since_heard_ms()
-        heard = await ask(
-            self.intent.command, record, timeout_s=timeout_s, asked_age_ms=asked_age_ms
-        )
+        age_ms = self.holding.since_heard_ms()
+        heard = await ask(self.intent.command, record, timeout_s=timeout_s, asked_age_ms=age_ms)
         if isinstance(heard, Absent):
             self.leased_at = self.holding.clock.now()
             heard = replace(heard, lease_ms=self._lease_ms())
@@ -161,7 +162,7 @@ class _Attempt:
 
     async def _settle(self, heard: Heard | Report) -> Verdict:
         if isinstance(heard, Heard):
-            self.full_text = heard.text
+            self.full_text, self.proof = heard.text, heard.event
             return await uninterrupted(self.holding.obey(heard.event))
         return await uninterrupted(self.holding.obey(heard))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lib.contract import Command, OperationId
-from lib.machinery.outcome import InDoubt, InProgress, StoreUnavailable
+from lib.machinery.outcome import InDoubt, InProgress, StoreUnavailable, Succeeded
 from lib.machinery.runner.deadline import Deadline, Limits
 from lib.machinery.runner.events import Ask, NoEvidence, Run, Sweep, Tell, Verdict
 from lib.machinery.runner.evidence import CANNOT_ASK, Heard, ask
@@ -128,7 +128,7 @@ class Sweeper:
 def _counted(swept: Swept, verdict: Verdict | None) -> Swept:
     looked = swept.looked + 1
     match verdict:
-        case Tell(InDoubt() | StoreUnavailable()):
+        case Tell(InDoubt() | StoreUnavailable() | Succeeded(recorded=False)):
             return replace(swept, looked=looked, in_doubt=swept.in_doubt + 1)
         case None | Tell(InProgress()) | Run() | Ask():
             return replace(swept, looked=looked)

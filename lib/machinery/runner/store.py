@@ -25,6 +25,7 @@ from lib.machinery.runner.record import (
 )
 
 SENDS = 2  # per move: the second finds out what became of the first
+READS = 3  # until text and TTL belong together
 
 type Held = Seen | Unreadable | None
 type Json = Any  # a reply of the store, checked where it is read
@@ -97,16 +98,19 @@ class Store:
     async def read(self, operation_id: OperationId) -> Held:
         """Look at a record without deciding a command by it; a replica may answer.
 
-        Raises: StoreSilentError: no reply.
+        Raises: StoreSilentError: no reply, or the record was replaced during each look.
         """
         key = store_key(operation_id)
-        pipeline = self.redis.pipeline()
-        # The second GET proves that text and TTL belong together.
-        pipeline.get(key).pttl(key).get(key)
-        text, pttl_ms, text_after = await self.bounded(pipeline.exec)
-        if text_after is None:
-            return None
-        return decode(text_after, pttl_ms=pttl_ms) if text == text_after else Unreadable()
+        for _ in range(READS):
+            pipeline = self.redis.pipeline()
+            # The second GET proves that text and TTL belong together.
+            pipeline.get(key).pttl(key).get(key)
+            text, pttl_ms, text_after = await self.bounded(pipeline.exec)
+            if text_after is None:
+                return None
+            if text == text_after:
+                return decode(text_after, pttl_ms=pttl_ms)
+        raise StoreSilentError("unsteady")
 
     async def due(self, limit: int) -> tuple[list[OperationId], int]:
         """List the open operations that fell due, oldest first, and count all of them.
@@ -145,11 +149,15 @@ class Store:
     ) -> Stored | Held:
         keys = [store_key(operation_id), open_index(self.environment)]
         command = ["EVAL", _script(script), len(keys), *keys, *args]
-        reply = await self._sent(command)
-        if not reply:
-            return Stored(mine)
-        text, pttl_ms = reply
-        return decode(text, pttl_ms=pttl_ms) if text else None
+        match await self._sent(command):
+            case []:
+                return Stored(mine)
+            case ["", _]:
+                return None
+            case [str(text), int(pttl_ms)]:
+                return decode(text, pttl_ms=pttl_ms)
+            case _:
+                raise StoreSilentError("unreadable")
 
     async def _sent(self, command: list[Any]) -> Json:
         for _ in range(SENDS - 1):

@@ -7,10 +7,12 @@ about the requests before it.
 from collections.abc import Iterator
 
 from lib.machinery.runner.record import Guarantee
-from tests.proof.explorer.model import HOUR_MS, Backend
+from tests.proof.explorer.model import HOUR_MS, Backend, Flight, State
 
 
-def landed(backend: Backend, promise: Guarantee, who: int, fly: int) -> Iterator[tuple[str, Backend]]:
+def landed(
+    backend: Backend, promise: Guarantee, who: int, fly: int
+) -> Iterator[tuple[str, Backend]]:
     """Every way a request may be received: the reply, and the backend afterwards."""
     yield _accepted(backend, promise, who, fly)
     yield "refused", backend
@@ -41,6 +43,17 @@ def is_deaf(backend: Backend, promise: Guarantee) -> bool:
     if promise.kind == "keyed":
         return bool(backend.key)
     return promise.kind == "unique" and any(backend.effects)
+
+
+def orphaned(state: State, promise: Guarantee, sender: int, beyond_ms: int) -> State:
+    """Nobody waits for this sender's request any more; the dead wait until their lease ends."""
+    last = promise.settle_ms + beyond_ms
+    flights = (
+        Flight(one.who, min(one.fly, last)) if one.waits == sender else one for one in state.flights
+    )
+    if is_deaf(state.backend, promise):
+        flights = (one for one in flights if one.waits >= 0)
+    return state._replace(flights=tuple(sorted(flights)))
 
 
 def shown(backend: Backend, who: int) -> Iterator[str]:

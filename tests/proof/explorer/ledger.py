@@ -119,9 +119,7 @@ class Ledger:
 
     def ok(self, own: int, answer: str, recovered: bool) -> Event:  # noqa: FBT001  as above
         """Positive evidence."""
-        return Occurred(
-            own=self.record(own), answer=answer, digest=answer, was_recovered=recovered
-        )
+        return Occurred(own=self.record(own), answer=answer, digest=answer, was_recovered=recovered)
 
     def refused(self, own: int, doubt: bool) -> Event:  # noqa: FBT001  as above
         """A refusal."""

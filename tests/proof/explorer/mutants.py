@@ -4,10 +4,8 @@ Data: every rule of every event is in `REMOVED`, what stands inside the rules in
 the shell owes them in `SHELL`; each with the smallest setting found that shows the harm.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
-from lib.machinery.runner.record import DAY_MS
 from tests.proof.explorer.model import Setting
 from tests.proof.explorer.settings import among
 from tests.proof.explorer.weaken import (
@@ -16,30 +14,42 @@ from tests.proof.explorer.weaken import (
     aged,
     believing,
     deaf_to_keys,
+    deduplicates,
     deleting,
+    endless,
     hearing,
     held_by,
+    its_age,
+    its_attempt,
+    its_horizon_anew,
+    keeps_refusals,
+    latest_answer,
+    my_attempt,
     only_the_owner,
-    removed,
     running,
     silent,
     writing,
 )
 
+SENT_AGAIN: Name = ("Claim", "claim_sent_again")
+RUN_AGAIN: Name = ("Claim", "claim_inside_the_key_window")
+ASK: Name = ("Claim", "claim_that_can_ask")
+SWEEP: Name = ("Sweep", "sweep_that_can_ask")
+SWEPT: Name = ("Sweep", "dead_and_unaskable")
+COMMIT: Name = ("Occurred", "success_of_an_open_operation")
+REVERSED: Name = ("Occurred", "success_after_a_refusal")
+DIFFERS: Name = ("Occurred", "success_with_another_answer")
+FOREIGN: Name = ("Occurred", "success_under_another_fingerprint")
+REFUSED: Name = ("Report", "refusal_to_trust")
+NOT_DONE: Name = ("Report", "nothing_done")
+ABSENT: Name = ("Report", "absent_past_the_horizon")
+UNKNOWN: Name = ("Report", "owner_without_proof")
+RESOLVED: Name = ("Resolve", "operator_word")
 
-def endless(case: Any) -> Any:  # noqa: ANN401  a case of any event
-    """The same backend, as if it never forgot a key."""
-    return replace(case.record.backend, window_ms=1000 * DAY_MS)
 
-
-def keeps_refusals(case: Any) -> Any:  # noqa: ANN401  a case of any event
-    """The same backend, as if it stored refusals under the key."""
-    return replace(case.record.backend, sticky=True)
-
-
-def keyed(case: Any) -> Any:  # noqa: ANN401  a case of any event
-    """The same backend, as if it deduplicated."""
-    return replace(case.record.backend, kind="unique")
+def always(**_: Any) -> bool:
+    """Guard nothing."""
+    return True
 
 
 REMOVED: dict[Name, Setting] = {
@@ -79,258 +89,193 @@ class Weakened(NamedTuple):
     setting: Setting
 
 
-_TWO = {"attempts": 2}
 WEAKENED: tuple[Weakened, ...] = (
     Weakened(
-        "a re-sent claim turns reconcile into run",
-        ("Claim", "claim_sent_again"),
-        running,
-        among("lookup", **_TWO),
+        "a re-sent claim turns reconcile into run", SENT_AGAIN, running, among("lookup", attempts=2)
     ),
     Weakened(
         "any live claim is taken for one's own",
-        ("Claim", "claim_sent_again"),
-        believing(attempt=lambda case: case.event.own.attempt),
-        among("none", **_TWO),
+        SENT_AGAIN,
+        believing(attempt=my_attempt),
+        among("none", attempts=2),
     ),
     Weakened(
         "run again after the lease, whatever the class",
-        ("Claim", "claim_inside_the_key_window"),
-        believing(backend=keyed),
-        among("none", **_TWO),
+        RUN_AGAIN,
+        believing(backend=deduplicates),
+        among("none", attempts=2),
     ),
-    Weakened(
-        "no key window",
-        ("Claim", "claim_inside_the_key_window"),
-        believing(backend=endless),
-        among("keyed", **_TWO),
-    ),
+    Weakened("no key window", RUN_AGAIN, believing(backend=endless), among("keyed", attempts=2)),
     Weakened(
         "the operation's age starts anew with each take-over",
-        ("Claim", "claim_inside_the_key_window"),
+        RUN_AGAIN,
         writing(elapsed_ms=0),
         among("keyed", attempts=3),
     ),
     Weakened(
-        "a take-over without doubt",
-        ("Claim", "claim_inside_the_key_window"),
-        writing(doubt=False),
-        among("keyed", **_TWO),
+        "a take-over without doubt", RUN_AGAIN, writing(doubt=False), among("keyed", attempts=2)
     ),
     Weakened(
         "a take-over that moves no fence",
-        ("Claim", "claim_that_can_ask"),
-        writing(attempt=lambda case: case.record.attempt),
-        among("lookup", writes_late=True, **_TWO),
+        ASK,
+        writing(attempt=its_attempt),
+        among("lookup", writes_late=True, attempts=2),
     ),
     Weakened(
         "a take-over that moves no horizon",
-        ("Claim", "claim_inside_the_key_window"),
+        RUN_AGAIN,
         writing(horizon_ms=0),
-        among("keyed", operators=1, **_TWO),
+        among("keyed", operators=1, attempts=2),
     ),
     Weakened(
-        "asking moves the horizon",
-        ("Claim", "claim_that_can_ask"),
-        writing(horizon_ms=lambda case: case.record.lease_ms + case.record.backend.settle_ms),
-        among("lookup"),
+        "asking moves the horizon", ASK, writing(horizon_ms=its_horizon_anew), among("lookup")
     ),
+    Weakened("asking forgets the horizon", ASK, writing(horizon_ms=0), among("lookup", attempts=2)),
+    Weakened("the caller sends where it should ask", ASK, running, among("lookup", attempts=2)),
+    Weakened("the sweeper sends", SWEEP, running, among("lookup", sweeps=1)),
     Weakened(
-        "asking forgets the horizon",
-        ("Claim", "claim_that_can_ask"),
-        writing(horizon_ms=0),
-        among("lookup", **_TWO),
-    ),
-    Weakened(
-        "the caller sends where it should ask",
-        ("Claim", "claim_that_can_ask"),
-        running,
-        among("lookup", **_TWO),
-    ),
-    Weakened(
-        "the sweeper sends",
-        ("Sweep", "sweep_that_can_ask"),
-        running,
-        among("lookup", sweeps=1),
-    ),
-    Weakened(
-        "the sweeper forgets the horizon",
-        ("Sweep", "sweep_that_can_ask"),
-        writing(horizon_ms=0),
-        among("lookup", sweeps=1),
+        "the sweeper forgets the horizon", SWEEP, writing(horizon_ms=0), among("lookup", sweeps=1)
     ),
     Weakened(
         "the sweeper makes the key's age start anew",
-        ("Sweep", "dead_and_unaskable"),
+        SWEPT,
         writing(elapsed_ms=0),
-        among("keyed", sweeps=1, **_TWO),
+        among("keyed", sweeps=1, attempts=2),
     ),
     Weakened(
         "dead means that nothing can land any more",
-        ("Sweep", "dead_and_unaskable"),
+        SWEPT,
         writing(horizon_ms=0),
         among("none", sweeps=1, operators=1),
     ),
-    Weakened(
-        "commits are fenced",
-        ("Occurred", "success_of_an_open_operation"),
-        only_the_owner,
-        among("keyed", **_TWO),
-    ),
-    Weakened(
-        "a commit drops the fingerprint",
-        ("Occurred", "success_of_an_open_operation"),
-        writing(fingerprint="fp"),
-        among("none"),
-    ),
+    Weakened("commits are fenced", COMMIT, only_the_owner, among("keyed", attempts=2)),
+    Weakened("a commit drops the fingerprint", COMMIT, writing(fingerprint="fp"), among("none")),
     Weakened(
         "a success after a refusal raises no alarm",
-        ("Occurred", "success_after_a_refusal"),
+        REVERSED,
         silent,
         among("none", operators=1, errs=True),
     ),
     Weakened(
         "the latest answer wins",
-        ("Occurred", "success_with_another_answer"),
-        writing(answer=lambda case: case.event.answer),
-        among("none", losses=1, **_TWO),
+        DIFFERS,
+        writing(answer=latest_answer),
+        among("none", losses=1, attempts=2),
     ),
     Weakened(
-        "another answer raises no alarm",
-        ("Occurred", "success_with_another_answer"),
-        silent,
-        among("none", losses=1, **_TWO),
+        "another answer raises no alarm", DIFFERS, silent, among("none", losses=1, attempts=2)
     ),
     Weakened(
         "a success of a lost record raises no alarm",
-        ("Occurred", "success_under_another_fingerprint"),
+        FOREIGN,
         silent,
-        among("none", losses=1, stranger=True, **_TWO),
+        among("none", losses=1, stranger=True, attempts=2),
     ),
     Weakened(
         "a refusal trusted on take-over",
-        ("Report", "refusal_to_trust"),
+        REFUSED,
         believing(doubt=False),
-        among("keyed", **_TWO),
+        among("keyed", attempts=2),
     ),
     Weakened(
         "a refusal trusted after a send without an answer",
-        ("Report", "refusal_to_trust"),
+        REFUSED,
         hearing(doubt=False),
         among("keyed", sends=2),
     ),
     Weakened(
         "a refusal trusted from anyone",
-        ("Report", "refusal_to_trust"),
+        REFUSED,
         hearing(own=held_by),
-        among("lookup", writes_late=True, **_TWO),
+        among("lookup", writes_late=True, attempts=2),
     ),
     Weakened(
         "a refusal by key trusted where keys keep no refusals",
-        ("Report", "refusal_to_trust"),
+        REFUSED,
         believing(backend=keeps_refusals),
-        among("keyed", **_TWO),
+        among("keyed", attempts=2),
     ),
     Weakened(
-        "a refusal by a sticky key doubted",
-        ("Report", "refusal_to_trust"),
-        deaf_to_keys,
-        among("sticky", **_TWO),
+        "a refusal by a sticky key doubted", REFUSED, deaf_to_keys, among("sticky", attempts=2)
     ),
     Weakened(
-        "a release on take-over",
-        ("Report", "nothing_done"),
-        believing(doubt=False),
-        among("keyed", **_TWO),
+        "a release on take-over", NOT_DONE, believing(doubt=False), among("keyed", attempts=2)
     ),
     Weakened(
         "a release after a send without an answer",
-        ("Report", "nothing_done"),
+        NOT_DONE,
         hearing(doubt=False),
         among("keyed", sends=2),
     ),
     Weakened(
         "an unfenced release",
-        ("Report", "nothing_done"),
+        NOT_DONE,
         hearing(own=held_by),
-        among("lookup", writes_late=True, **_TWO),
+        among("lookup", writes_late=True, attempts=2),
     ),
-    Weakened(
-        "absent is proof",
-        ("Report", "absent_past_the_horizon"),
-        believing(horizon_ms=0),
-        among("lookup", **_TWO),
-    ),
+    Weakened("absent is proof", ABSENT, believing(horizon_ms=0), among("lookup", attempts=2)),
     Weakened(
         "the horizon counts when the answer is taken, not when the question was sent",
-        ("Report", "absent_past_the_horizon"),
-        hearing(asked_age_ms=lambda case: case.age_ms),
-        among("lookup", **_TWO),
+        ABSENT,
+        hearing(asked_age_ms=its_age),
+        among("lookup", attempts=2),
     ),
     Weakened(
         "absent counts for whoever asked",
-        ("Report", "absent_past_the_horizon"),
+        ABSENT,
         hearing(own=held_by),
-        among("lookup", sweeps=1, **_TWO),
+        among("lookup", sweeps=1, attempts=2),
     ),
     Weakened(
         "an attempt that may run at last has no horizon",
-        ("Report", "absent_past_the_horizon"),
+        ABSENT,
         writing(horizon_ms=0),
-        among("lookup", sweeps=1, **_TWO),
+        among("lookup", operators=1, attempts=2),
     ),
-    Weakened(
-        "no evidence deletes",
-        ("Report", "owner_without_proof"),
-        deleting,
-        among("none"),
-    ),
+    Weakened("no evidence deletes", UNKNOWN, deleting, among("none")),
     Weakened(
         "no evidence from whoever reports",
-        ("Report", "owner_without_proof"),
+        UNKNOWN,
         hearing(own=held_by),
-        among("lookup", writes_late=True, **_TWO),
+        among("lookup", writes_late=True, attempts=2),
     ),
     Weakened(
-        "no evidence, and no horizon",
-        ("Report", "owner_without_proof"),
-        writing(horizon_ms=0),
-        among("lookup", **_TWO),
+        "no evidence, and no horizon", UNKNOWN, writing(horizon_ms=0), among("lookup", attempts=2)
     ),
     Weakened(
         "a question without proof moves the horizon",
-        ("Report", "owner_without_proof"),
+        UNKNOWN,
         hearing(was_sent=True),
         among("lookup"),
     ),
     Weakened(
         "a report makes the key's age start anew",
-        ("Report", "owner_without_proof"),
+        UNKNOWN,
         writing(elapsed_ms=0),
-        among("keyed_ask", sweeps=1, **_TWO),
+        among("keyed_ask", sweeps=1, attempts=2),
     ),
     Weakened(
         "the operator may speak before the horizon",
-        ("Resolve", "operator_word"),
+        RESOLVED,
         aged(lambda case: case.age_ms if case.is_live else case.record.horizon_ms),
         among("none", operators=1),
     ),
     Weakened(
         "the operator's word counts for a later record",
-        ("Resolve", "operator_word"),
+        RESOLVED,
         hearing(seen=held_by),
-        among("keyed", operators=1, **_TWO),
+        among("keyed", operators=1, attempts=2),
     ),
     Weakened(
         "the operator may speak while an attempt runs",
-        ("Resolve", "operator_word"),
+        RESOLVED,
         aged(lambda case: case.record.horizon_ms),
         among("none", operators=1),
     ),
 )
 
 SHELL: dict[str, Setting] = {
-    "no dispatch guard": among("lookup", guard=lambda **_: True, **_TWO),
+    "no dispatch guard": among("lookup", guard=always, attempts=2),
     "a send without an answer leaves no doubt": among("keyed", sends=2, counts_doubt=False),
-    "an attempt writes past its lease": among("keyed", writes_late=True, **_TWO),
+    "an attempt writes past its lease": among("keyed", writes_late=True, attempts=2),
 }

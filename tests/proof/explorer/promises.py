@@ -107,9 +107,10 @@ def written(state: State, old: Record | None, new: Record | None, kind: str) -> 
         return _erased(state, old)
     if new.fingerprint != old.fingerprint or new.reference != old.reference:
         return "the record names another operation"
-    if old.state == "committed" and (new.state, new.answer) != ("committed", old.answer):
-        return "a settled answer changed"
-    if old.state == "rejected" and kind not in POSITIVE:
+    is_kept = (new.state, new.answer) == ("committed", old.answer)
+    if (old.state == "committed" and not is_kept) or (
+        old.state == "rejected" and kind not in POSITIVE
+    ):
         return "a settled answer changed"
     if new.state == "rejected" and old.state != "rejected":
         return _nothing_happened(state, old, "rejected")

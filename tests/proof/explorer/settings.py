@@ -34,6 +34,6 @@ COMMIT: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def among(backend: str, **actors: Any) -> Setting:  # noqa: ANN401  a setting's own fields
+def among(backend: str, **actors: Any) -> Setting:
     """Name a setting by its class, with one attempt unless it says more."""
     return replace(Setting(backend=CLASSES[backend], attempts=1), **actors)

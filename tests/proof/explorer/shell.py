@@ -10,7 +10,7 @@ from lib.machinery.runner.events import Ask, Run, Tell
 from lib.machinery.runner.holding import unwritten
 from lib.machinery.runner.record import Record
 from tests.proof.explorer import promises
-from tests.proof.explorer.backend import answer, is_deaf, landed, shown
+from tests.proof.explorer.backend import answer, landed, orphaned, shown
 from tests.proof.explorer.ledger import Ledger
 from tests.proof.explorer.model import (
     LEASE_MS,
@@ -19,11 +19,11 @@ from tests.proof.explorer.model import (
     Code,
     Exchange,
     Flight,
-    Kind,
     Move,
     Next,
     Setting,
     State,
+    fresh,
 )
 
 DONE = Actor(phase="done")
@@ -35,13 +35,12 @@ BUDGET_S = 3.0
 class Shell:
     """One actor's code: from a moment to the moments that may follow."""
 
-    def __init__(
-        self, setting: Setting, ledger: Ledger, name: str, *, kind: Kind, own: int, index: int
-    ) -> None:
-        """Take a name; own: the record of its first claim; index: its place among the actors."""
-        self.setting, self.ledger, self.name = setting, ledger, name
-        self.kind, self.own, self.index = kind, own, index
-        self.who = int(ledger.record(own).fingerprint[2:])
+    def __init__(self, setting: Setting, ledger: Ledger, *, index: int) -> None:
+        """Take a place among the actors; the last caller may be a stranger."""
+        self.setting, self.ledger, self.index = setting, ledger, index
+        self.name, self.kind = setting.crew()[index]
+        self.who = int(setting.stranger and index == setting.attempts - 1)
+        self.own = ledger.id(fresh(setting.backend, self.name, self.who))
         self.promise = setting.backend
         self._place = {other: place for place, (other, _) in enumerate(setting.crew())}
         self._phases = {
@@ -98,7 +97,11 @@ class Shell:
         if step.code[0] == "claim":
             unsure = Actor(phase="unsure", clock=actor.clock)
             yield self._next("may claim again", self._put(state, unsure))
-        yield self._told(state, unwritten(step.verdict), 0, "hears no reply")
+        match unwritten(step.verdict):
+            case Tell(outcome):
+                yield self._told(state, outcome, 0, "hears no reply")
+            case Run() | Ask():  # of something that may not be stored: never
+                raise AssertionError(step)
 
     def _swapped(self, state: State, actor: Actor) -> Iterator[Next]:
         step = self.ledger.steps[actor.then]
@@ -128,7 +131,12 @@ class Shell:
             return False
         is_live = old.state == "started" and state.age < old.lease_ms
         owner = state.actors[self._place[old.attempt]]
-        return is_live and old.attempt != self.name and owner.phase != "done" and owner.clock < LEASE_MS
+        return (
+            is_live
+            and old.attempt != self.name
+            and owner.phase != "done"
+            and owner.clock < LEASE_MS
+        )
 
     def _follows(self, state: State, actor: Actor, move: Move, broken: str) -> Next:
         """Go on as decided, now that what was decided is stored."""
@@ -185,19 +193,16 @@ class Shell:
                 broken = promises.effect_made(after, self.promise, record)
             if backend != state.backend:
                 yield self._next("has its request land, unheard", after, broken=broken)
-            code = self._evidence(actor, reply, backend)
+            code = self._said(actor, reply, backend)
             yield self._hears(after, actor, code, f"hears {reply}", broken)
 
-    def _evidence(self, actor: Actor, reply: str, backend: Backend) -> Code:
+    def _said(self, actor: Actor, reply: str, backend: Backend) -> Code:
         doubt = self.setting.counts_doubt and actor.sends > 1
-        match reply:
-            case "ok" | "duplicate" | "found":
-                is_recovered = reply != "ok"
-                return ("ok", actor.own, answer(backend, self.promise, self.who), is_recovered)
-            case "refused" | "by_key":
-                return (reply, actor.own, doubt)
-            case _:
-                return ("not_done", actor.own, doubt, True)
+        if reply in {"refused", "by_key"}:
+            return (reply, actor.own, doubt)
+        if reply == "not_done":
+            return ("not_done", actor.own, doubt, True)
+        return ("ok", actor.own, answer(backend, self.promise, self.who), reply != "ok")
 
     def _asks(self, state: State, actor: Actor) -> Iterator[Next]:
         for reply in shown(state.backend, self.who):
@@ -206,7 +211,7 @@ class Shell:
                     asked = actor._replace(phase="asked", asked=actor.held)
                     yield self._next("asks: absent", self._put(state, asked))
                 case "found":
-                    code = self._evidence(actor, reply, state.backend)
+                    code = self._said(actor, reply, state.backend)
                     yield self._hears(state, actor, code, "asks: found")
                 case _:
                     code = ("no_evidence", actor.own, False)
@@ -217,9 +222,7 @@ class Shell:
         code: Code = ("absent", actor.own, actor.asked, lease)
         yield self._hears(state, actor, code, "takes the answer")
 
-    def _hears(
-        self, state: State, actor: Actor, code: Code, does: str, broken: str = ""
-    ) -> Next:
+    def _hears(self, state: State, actor: Actor, code: Code, does: str, broken: str = "") -> Next:
         """Decide by what this actor knows to be stored: its own record."""
         found = self._obey(state, actor, code, actor.own, move=Move(self.name, does))
         return found._replace(broken=broken or found.broken)
@@ -236,12 +239,13 @@ class Shell:
         swapping = Actor("swapping", clock, seen=seen, new=step.new, then=number)
         return Next(move, self._put(state, swapping), broken)
 
-    def _told(self, state: State, outcome: Outcome | Tell, seen: int, does: str) -> Next:
-        outcome = outcome.outcome if isinstance(outcome, Tell) else outcome
+    def _told(self, state: State, outcome: Outcome, seen: int, does: str) -> Next:
         broken = ""
         if self.kind == "call":
             broken = promises.told(state, self.who, self.name, self._record(seen), outcome)
-        return self._next(does, promises.noted(self._put(state, DONE), self.who, outcome), broken=broken)
+        return self._next(
+            does, promises.noted(self._put(state, DONE), self.who, outcome), broken=broken
+        )
 
     def _record(self, number: int) -> Record | None:
         return self.ledger.record(number) if number else None
@@ -253,15 +257,7 @@ class Shell:
         return State(state.record, state.age, tuple(actors), *state[3:])
 
     def _orphaned(self, state: State, beyond_ms: int = 0) -> State:
-        """Nobody waits for this actor's request any more; the dead wait until their lease ends."""
-        last = self.promise.settle_ms + beyond_ms
-        flights = (
-            Flight(one.who, min(one.fly, last)) if one.waits == self.index else one
-            for one in state.flights
-        )
-        if is_deaf(state.backend, self.promise):
-            flights = (one for one in flights if one.waits >= 0)
-        return state._replace(flights=tuple(sorted(flights)))
+        return orphaned(state, self.promise, self.index, beyond_ms)
 
     def _next(
         self, does: str, state: State, exchange: Exchange | None = None, *, broken: str = ""

@@ -18,7 +18,7 @@ from lib.machinery.runner.events import (
     Verdict,
     Write,
 )
-from lib.machinery.runner.record import Record
+from lib.machinery.runner.record import DAY_MS, Guarantee, Record
 
 # Any: as in `decide.py`, a rule takes cases of its own event.
 type Weaken = Callable[[Rule, Case[Any]], Decision | None]
@@ -47,7 +47,7 @@ def removed(_rule: Rule, _case: Case[Any]) -> Decision | None:
     return None
 
 
-def writing(**changes: Any) -> Weaken:  # noqa: ANN401  a record's own fields
+def writing(**changes: Any) -> Weaken:
     """Apply, but store something else; a callable is given the case."""
 
     def weaken(rule: Rule, case: Case[Any]) -> Decision | None:
@@ -57,7 +57,7 @@ def writing(**changes: Any) -> Weaken:  # noqa: ANN401  a record's own fields
     return weaken
 
 
-def believing(**changes: Any) -> Weaken:  # noqa: ANN401  a record's own fields
+def believing(**changes: Any) -> Weaken:
     """Apply as if the record said something else."""
 
     def weaken(rule: Rule, case: Case[Any]) -> Decision | None:
@@ -69,7 +69,7 @@ def believing(**changes: Any) -> Weaken:  # noqa: ANN401  a record's own fields
     return weaken
 
 
-def hearing(**changes: Any) -> Weaken:  # noqa: ANN401  an event's own fields
+def hearing(**changes: Any) -> Weaken:
     """Apply as if the event said something else, where it says that at all."""
 
     def weaken(rule: Rule, case: Case[Any]) -> Decision | None:
@@ -88,6 +88,46 @@ def aged(age_ms: Callable[[Case[Any]], int]) -> Weaken:
 def held_by(case: Case[Any]) -> Record:
     """Take whoever reports for the owner."""
     return case.record
+
+
+def endless(case: Case[Any]) -> Guarantee:
+    """The same backend, as if it never forgot a key."""
+    return replace(case.record.backend, window_ms=1000 * DAY_MS)
+
+
+def keeps_refusals(case: Case[Any]) -> Guarantee:
+    """The same backend, as if it stored refusals under the key."""
+    return replace(case.record.backend, sticky=True)
+
+
+def deduplicates(case: Case[Any]) -> Guarantee:
+    """The same backend, as if it refused a second effect."""
+    return replace(case.record.backend, kind="unique")
+
+
+def my_attempt(case: Case[Any]) -> str:
+    """The attempt that asks."""
+    return case.event.own.attempt
+
+
+def its_attempt(case: Case[Any]) -> str:
+    """The attempt that holds the record."""
+    return case.record.attempt
+
+
+def its_age(case: Case[Any]) -> int:
+    """The record's age now."""
+    return case.age_ms
+
+
+def its_horizon_anew(case: Case[Any]) -> int:
+    """The horizon of an attempt that sends."""
+    return case.record.lease_ms + case.record.backend.settle_ms
+
+
+def latest_answer(case: Case[Any]) -> str | None:
+    """The answer just heard."""
+    return case.event.answer
 
 
 def only_the_owner(rule: Rule, case: Case[Occurred]) -> Decision | None:

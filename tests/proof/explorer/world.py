@@ -18,7 +18,6 @@ from tests.proof.explorer.model import (
     Next,
     Setting,
     State,
-    fresh,
 )
 from tests.proof.explorer.shell import DONE, LATE, Shell
 
@@ -29,11 +28,8 @@ class World:
     def __init__(self, setting: Setting, ledger: Ledger) -> None:
         """Give every actor its code."""
         self.setting, self.ledger = setting, ledger
-        self.shells: list[Shell] = []
-        for index, (name, kind) in enumerate(setting.crew()):
-            is_stranger = setting.stranger and index == setting.attempts - 1
-            own = ledger.id(fresh(setting.backend, name, int(is_stranger)))
-            self.shells.append(Shell(setting, ledger, name, kind=kind, own=own, index=index))
+        crew = range(len(setting.crew()))
+        self.shells = [Shell(setting, ledger, index=index) for index in crew]
 
     def start(self) -> State:
         """Nothing has happened yet."""

@@ -1,0 +1,97 @@
+"""One command of every class at once through a wire that loses something, and its retries."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import anyio
+import httpx
+from fastapi import FastAPI
+
+from lib.settings import Settings
+from tests.harness.kinds import KINDS, Kind, new_item
+from tests.harness.labels import every_class
+from tests.harness.servers import client_of, in_process, settings_of
+from tests.harness.stack import Stack
+from tests.harness.wire import Mcp
+
+SETTLES = timedelta(milliseconds=400)
+TIMES = {
+    "MAX_DURATION_S": "3",
+    "BACKEND_TIMEOUT_S": "1",
+    "COMMIT_BUDGET_S": "0.3",
+    "KILL_SLACK_S": "0.2",
+}
+
+
+def every_class_in_process(stack: Stack, **env: str) -> FastAPI:
+    """Build the application with a command of every class; `update_item` settles in 0.4 s."""
+    given = stack.env(**{**TIMES, **env})
+    settings = settings_of(given)
+    assert isinstance(settings, Settings)
+    return in_process(given, tools=every_class(settings, settle_time=SETTLES))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One command's envelopes: the first call's, then each retry's."""
+
+    kind: Kind
+    key: str
+    envelopes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """What the first call was told."""
+        return self.envelopes[0]
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """What the last call was told."""
+        return self.envelopes[-1]
+
+
+class Callers:
+    """One caller per kind, each with a key and an item of its own."""
+
+    def __init__(
+        self, stack: Stack, http: httpx.AsyncClient, *, kinds: Sequence[Kind] = KINDS
+    ) -> None:
+        """Put the items into place."""
+        self.stack, self._mcp = stack, Mcp(http=http)
+        self.told = {kind.tool: Told(kind=kind, key=f"key-{kind.tool}") for kind in kinds}
+        self._items = {tool: new_item(stack, tool) for tool in self.told}
+
+    async def call(self) -> Mapping[str, Told]:
+        """Call each command once, all at once."""
+        await asyncio.gather(*(self._call(told) for told in self.told.values()))
+        return self.told
+
+    async def call_until_definite(self) -> Mapping[str, Told]:
+        """Call as each answer says, until no retry can find out more."""
+        await asyncio.gather(*(self._until_definite(told) for told in self.told.values()))
+        return self.told
+
+    def effects(self) -> dict[str, int]:
+        """Count each command's effects."""
+        return {tool: told.kind.effects(self.stack, told.key) for tool, told in self.told.items()}
+
+    async def _call(self, told: Told) -> None:
+        kind = told.kind
+        arguments = kind.arguments(self._items[kind.tool], told.key)
+        said = await self._mcp.agree(kind.tool, **arguments, idempotency_key=told.key)
+        told.envelopes.append(said)
+
+    async def _until_definite(self, told: Told) -> None:
+        with anyio.fail_after(20):
+            while not told.envelopes or told.last["retry"]["advice"] == "same_key":
+                if told.envelopes:
+                    await anyio.sleep(told.last["retry"]["after_ms"] / 1000)
+                await self._call(told)
+
+
+def lossy_client(stack: Stack, **env: str) -> httpx.AsyncClient:
+    """Speak HTTP to an application in this process that has a command of every class."""
+    return client_of(every_class_in_process(stack, **env))

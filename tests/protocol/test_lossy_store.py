@@ -1,0 +1,173 @@
+"""The store's wire loses, delays, halves and refuses, at the claim and at the commit.
+
+Source: PROTOCOL §1.6 (silent or full at the claim: nothing is sent), §3 (moves safe to send twice),
+§10.5.
+"""
+
+import socket
+from typing import Any
+
+import pytest
+
+from lib.dev.engine import Engine
+from lib.dev.faults import AnswerLost, Fault, HalfAnswer, Held, ResetBefore, bad_gateway
+from lib.dev.faulty import Match
+from lib.dev.store_faults import (
+    MAX_REQUESTS,
+    OVER_CAPACITY,
+    engine_error,
+    nth,
+    too_many_requests,
+)
+from lib.dev.wire import Request
+from tests.harness.kinds import KINDS, moves, named
+from tests.harness.lossy import Callers, lossy_client
+from tests.harness.stack import Stack
+
+TOOLS = {kind.tool for kind in KINDS}
+STORE = {"STORE_TIMEOUT_S": "0.4"}
+FAULTS: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
+    "reset before": (ResetBefore(), False),
+    "502": (bad_gateway("before"), False),
+    "429": (too_many_requests(), False),
+    "full": (engine_error(OVER_CAPACITY), False),
+    "monthly limit": (engine_error(MAX_REQUESTS), False),
+    "answer lost": (AnswerLost(), True),
+    "half an answer": (HalfAnswer(), True),
+    "502 after": (bad_gateway("after"), True),
+    "delayed past the time-out": (Held("after", 0.5), True),
+}
+
+
+def plan(callers: Callers, fault: Fault, *, first: int, last: int | None = None) -> None:
+    """Let the moves `first` to `last` of each operation suffer a fault; None: it and all others."""
+    for told in callers.told.values():
+        callers.stack.store_faults.plan(fault, on=between(told.key, first, last), count=None)
+
+
+def between(key: str, first: int, last: int | None) -> Match:
+    match, seen = moves(key), 0
+
+    def matches(request: Request) -> bool:
+        nonlocal seen
+        if not match(request):
+            return False
+        seen += 1
+        return first <= seen and (last is None or seen <= last)
+
+    return matches
+
+
+def sent(stack: Stack) -> list[str]:
+    """List the requests that the items service saw, but for those that set the scene."""
+    keys = {f"new-{tool}" for tool in TOOLS}
+    return [each.method for each in stack.items.faults.seen if each.idempotency_key not in keys]
+
+
+@pytest.mark.parametrize("at", [1, 2], ids=["claim", "commit"])
+@pytest.mark.parametrize("name", FAULTS)
+async def test_one_lost_exchange_with_the_store_changes_nothing(
+    stack: Stack, name: str, at: int
+) -> None:
+    async with lossy_client(stack, **STORE) as http:
+        callers = Callers(stack, http)
+        plan(callers, FAULTS[name][0], first=at, last=at)
+        await callers.call()
+        told = await callers.call()
+    for each in told.values():
+        assert (each.first["outcome"], each.first["this_call"]) == ("succeeded", "executed")
+        assert (each.first["recorded"], each.last) == (True, each.first | {"this_call": "replayed"})
+    assert callers.effects() == dict.fromkeys(TOOLS, 1)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (_, is_executed) in FAULTS.items() if not is_executed]
+)
+async def test_a_store_that_takes_no_claim_lets_nothing_be_sent(stack: Stack, name: str) -> None:
+    async with lossy_client(stack, **STORE) as http:
+        callers = Callers(stack, http)
+        plan(callers, FAULTS[name][0], first=1, last=2)
+        told = await callers.call()
+        for each in told.values():
+            first = each.first
+            assert (first["outcome"], first["side_effect"]) == ("store_unavailable", "unknown")
+            assert first["retry"] == {"advice": "same_key", "after_ms": 2_000}
+        assert sent(stack) == []
+        await callers.call()
+    assert {each.last["this_call"] for each in told.values()} == {"executed"}
+    assert callers.effects() == dict.fromkeys(TOOLS, 1)
+
+
+async def test_a_claim_whose_reply_never_came_is_somebodys_lease_until_it_ends(
+    stack: Stack,
+) -> None:
+    async with lossy_client(stack, **STORE) as http:
+        callers = Callers(stack, http)
+        plan(callers, AnswerLost(), first=1, last=2)
+        told = await callers.call()
+        assert {each.first["outcome"] for each in told.values()} == {"store_unavailable"}
+        assert sent(stack) == []
+        await callers.call_until_definite()
+    calls = {tool: (each.last["outcome"], each.last["this_call"]) for tool, each in told.items()}
+    doubt = {"send_notice": ("in_doubt", "not_executed")}
+    assert calls == dict.fromkeys(TOOLS, ("succeeded", "recovered")) | doubt
+    assert callers.effects() == dict.fromkeys(TOOLS, 1) | {"send_notice": 0}
+
+
+@pytest.mark.parametrize("name", ["full", "answer lost"])
+async def test_a_success_that_could_not_be_recorded_is_told_and_its_retries_agree(
+    stack: Stack, name: str
+) -> None:
+    fault, is_executed = FAULTS[name]
+    async with lossy_client(stack, **STORE) as http:
+        callers = Callers(stack, http)
+        plan(callers, fault, first=2)
+        told = await callers.call()
+        firsts = {tool: each.first["result"] for tool, each in told.items()}
+        for each in told.values():
+            assert (each.first["outcome"], each.first["recorded"]) == ("succeeded", False)
+        stack.store_faults.clear()
+        for each in told.values():
+            each.envelopes.clear()
+        await callers.call_until_definite()
+    found = "replayed" if is_executed else "recovered"
+    none = {} if is_executed else {"send_notice": ("in_doubt", "not_executed")}
+    calls = {tool: (each.last["outcome"], each.last["this_call"]) for tool, each in told.items()}
+    assert calls == dict.fromkeys(TOOLS, ("succeeded", found)) | none
+    lasts: dict[str, Any] = {tool: each.last["result"] for tool, each in told.items()}
+    assert lasts == firsts | ({} if is_executed else {"send_notice": None})
+    assert callers.effects() == dict.fromkeys(TOOLS, 1)
+
+
+@pytest.mark.parametrize("is_answered", [True, False], ids=["success", "no evidence"])
+async def test_a_record_that_became_unreadable_meanwhile_hides_no_effect(
+    stack: Stack, engine: Engine, *, is_answered: bool
+) -> None:
+    kinds = [kind for kind in KINDS if kind.backend == "none"]
+    async with lossy_client(stack, **STORE) as http:
+        callers = Callers(stack, http, kinds=kinds)
+        told = callers.told["send_notice"]
+
+        def spoil(request: Request) -> bool:
+            if told.kind.is_sent(told.key)(request):
+                overwrite(engine, f"settle:1:{named(told.key).id}", '{"v":2}')
+                return not is_answered
+            return False
+
+        stack.items.faults.plan(AnswerLost(), on=spoil)
+        await callers.call()
+    said = {name: told.first[name] for name in ("outcome", "side_effect", "this_call", "recorded")}
+    known = {"outcome": "succeeded", "side_effect": "occurred", "recorded": False}
+    doubt = {"outcome": "in_doubt", "side_effect": "unknown", "recorded": True}
+    assert said == (known if is_answered else doubt) | {"this_call": "executed"}
+    assert callers.effects() == {"send_notice": 1}
+
+
+def overwrite(engine: Engine, key: str, text: str) -> None:
+    """Put a text where a record was, as another version of this code would."""
+    parts = ["SET", key, text, "KEEPTTL"]
+    command = "".join(f"${len(part.encode())}\r\n{part}\r\n" for part in parts)
+    with socket.socket(socket.AF_UNIX) as wire:
+        wire.connect(str(engine.socket_path))
+        wire.sendall(f"*{len(parts)}\r\n{command}".encode())
+        assert wire.recv(16) == b"+OK\r\n"
