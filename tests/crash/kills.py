@@ -19,7 +19,7 @@ from tests.harness.kinds import KINDS, Class, Kind, moves, new_item
 from tests.harness.nursery import Nursery, Server
 from tests.harness.seams import Executes, Stopped
 from tests.harness.stack import Stack
-from tests.harness.wire import Mcp
+from tests.harness.wire import PLAIN, Mcp
 
 TARGET = "tests.harness.served:app"
 # A victim stands at its seam without a time-out ending the stop; both leases end after 5.5 s.
@@ -110,7 +110,9 @@ CELLS = tuple(Cell(seam=seam, kind=kind) for seam in SEAMS for kind in KINDS)
 @asynccontextmanager
 async def client(server: Server, **headers: str) -> AsyncGenerator[httpx.AsyncClient]:
     """Speak HTTP to a server process."""
-    async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=30) as http:
+    async with httpx.AsyncClient(
+        base_url=server.url, headers=headers, timeout=30, verify=PLAIN
+    ) as http:
         yield http
 
 

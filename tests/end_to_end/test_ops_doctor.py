@@ -28,7 +28,7 @@ def test_everything_wrong_at_once_is_named_with_what_to_do_and_ends_with_1(stack
         KV_REST_API_URL="http://127.0.0.1:1",
         CRON_SECRET="",
         STATE_KEY="",
-        COMMIT_BUDGET_S="soon",
+        STORE_TIMEOUT_S="soon",
     )
 
     ran = ops(env, "doctor", "--json")

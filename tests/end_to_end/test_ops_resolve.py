@@ -1,5 +1,6 @@
 """A person settles what nobody else can: real deaths, real commands, the store's own clock."""
 
+import asyncio
 import json
 import threading
 import time
@@ -11,8 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from lib.dev.faults import Held
+from lib.dev.faults import AnswerLost, Held
 from lib.dev.faulty import call
+from lib.dev.store_faults import naming, nth
 from tests.harness.operator import Ran, let_age, open_ids, ops
 from tests.harness.servers import Process, client_of, in_process, running_server
 from tests.harness.stack import READ_TOKEN, WRITE_TOKEN, Stack
@@ -52,8 +54,6 @@ type Calling = Future[dict[str, Any] | None]
 @contextmanager
 def sent_notice(stack: Stack, item_id: str) -> Generator[tuple[Process, Calling, threading.Event]]:
     """Have a real server send a notice whose answer waits: it is delivered, and not committed."""
-    import asyncio
-
     answers = threading.Event()
     stack.items.faults.plan(Held("after", answers), on=call("POST", "/notices"))
     with running_server(stack.env(**LONG)) as process, ThreadPoolExecutor(1) as pool:
@@ -79,7 +79,7 @@ def die(stack: Stack, item_id: str) -> str:
 
 
 def resolve(stack: Stack, operation_id: str, word: str = "--occurred") -> Ran:
-    env = stack.env(**LONG)
+    env = stack.env(**LONG, STORE_TIMEOUT_S="10")
     return ops(env, "resolve", operation_id, word, "--reason", "Seen in the outbox", "--json")
 
 
@@ -147,23 +147,55 @@ def test_a_success_after_a_person_denied_it_is_kept_and_cries(stack: Stack) -> N
     assert (kept.code, record["state"], record["conflicts"]) == (1, "committed", 1)
 
 
-@pytest.mark.parametrize("word", ["--occurred", "--not-executed"])
-def test_a_word_and_a_success_at_once_end_committed(stack: Stack, word: str) -> None:
-    with sent_notice(stack, make_item(stack)) as (_, calling, answers), ThreadPoolExecutor() as two:
+def test_a_word_that_a_success_overtakes_settles_nothing_and_says_what_it_is_now(
+    stack: Stack,
+) -> None:
+    at_the_door = threading.Event()
+    with sent_notice(stack, make_item(stack)) as (_, calling, answers), ThreadPoolExecutor() as one:
         (operation_id,) = open_ids(stack)
         let_age(stack, operation_id, LEASE_S + SETTLE_S)
-        words = [two.submit(resolve, stack, operation_id, word) for _ in range(2)]
-        threading.Timer(0.9, answers.set).start()  # about when the two commands reach the store
-        late = calling.result(10)
-        ended = [each.result(30) for each in words]
+        stack.store_faults.plan(Held("before", at_the_door), on=nth(1, naming("EVAL")))
+        saying = one.submit(resolve, stack, operation_id, "--not-executed")
+        assert stack.store_faults.wait_fired(timeout_s=10)
+        answers.set()
+        late = calling.result(5)
+        at_the_door.set()
+        word = saying.result(10)
 
     assert late is not None
-    assert late["outcome"] == "succeeded"
-    assert all((each.code == 0) == (each.said["resolved"] == "settled") for each in ended)
-    record = ops(stack.env(), "show", operation_id, "--json").said["record"]
-    assert (record["state"], open_ids(stack)) == ("committed", [])
-    was_denied = word == "--not-executed" and any(each.code == 0 for each in ended)
-    assert record["conflicts"] == int(was_denied)
+    assert (late["outcome"], late["result"]) == ("succeeded", {"accepted": True})
+    assert (word.code, word.said["resolved"], word.said["state"]) == (1, "changed", "committed")
+    assert (word.said["record"]["conflicts"], json.loads(word.err)["settled"]) == (0, False)
+
+
+def test_of_two_people_who_disagree_one_settles_it(stack: Stack) -> None:
+    operation_id = die(stack, make_item(stack))
+    let_age(stack, operation_id, LEASE_S + SETTLE_S)
+
+    with ThreadPoolExecutor() as two:
+        words = ("--occurred", "--not-executed")
+        saying = [two.submit(resolve, stack, operation_id, word) for word in words]
+        said = [each.result(30) for each in saying]
+
+    assert sorted(each.said["resolved"] for each in said) == ["changed", "settled"]
+    assert len({each.said["state"] for each in said}) == 1
+
+
+@pytest.mark.parametrize(
+    ("lost", "resolved", "settled"), [(1, "settled", True), (2, "unknown", None)]
+)
+def test_a_word_whose_reply_is_lost_is_never_said_to_be_refused(
+    stack: Stack, lost: int, resolved: str, settled: bool | None
+) -> None:
+    operation_id = die(stack, make_item(stack))
+    let_age(stack, operation_id, LEASE_S + SETTLE_S)
+    stack.store_faults.plan(AnswerLost(), on=naming("EVAL"), count=lost)
+
+    ran = resolve(stack, operation_id)
+
+    assert (ran.said["resolved"], json.loads(ran.err)["settled"]) == (resolved, settled)
+    assert ran.code == (0 if settled else 1)
+    assert open_ids(stack) == []
 
 
 def test_a_word_is_refused_without_a_reason_in_a_preview_and_in_another_environment(

@@ -12,6 +12,7 @@ from lib.dev.wire import Request
 from lib.machinery.gate.auth import AGENT_KEY_ISSUER
 from lib.machinery.runner.record import Operation, operation
 from tests.harness.stack import READ_TOKEN, WRITE_TOKEN, Stack
+from tests.harness.wire import PLAIN
 
 type Class = Literal["keyed", "lookup", "unique", "none"]
 
@@ -99,6 +100,7 @@ def new_item(stack: Stack, name: str = "item") -> str:
         f"{stack.items_url}/items",
         json={"name": name, "quantity": 0},
         headers={"Authorization": f"Bearer {WRITE_TOKEN}", "Idempotency-Key": f"new-{name}"},
+        verify=PLAIN,
     )
     return answer.json()["id"]
 
@@ -106,6 +108,8 @@ def new_item(stack: Stack, name: str = "item") -> str:
 def notices(stack: Stack) -> list[dict[str, str]]:
     """List the notices that the items service accepted."""
     answer = httpx.get(
-        f"{stack.items_url}/notices", headers={"Authorization": f"Bearer {READ_TOKEN}"}
+        f"{stack.items_url}/notices",
+        headers={"Authorization": f"Bearer {READ_TOKEN}"},
+        verify=PLAIN,
     )
     return answer.json()["notices"]

@@ -1,5 +1,6 @@
 """MCP as it stands on the wire, for both eras; the SDK's client is used where that is enough."""
 
+import ssl
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.harness.stack import WRITE_KEY
 MODERN = "2026-07-28"
 LEGACY = "2025-06-18"
 META = "io.modelcontextprotocol"
+PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # reading the authorities costs a client 40 ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from lib.machinery.runner.record import encode
-from tests.proof.explorer.mutants import REMOVED, SHELL, WEAKENED
+from tests.proof.explorer.mutants import SHELL, WEAKENED
+from tests.proof.explorer.removed import REMOVED
 from tests.proof.explorer.search import Search
 from tests.proof.explorer.settings import COMMIT, among
 from tests.proof.explorer.traces import Told, traces

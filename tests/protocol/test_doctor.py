@@ -28,9 +28,11 @@ def reached(env: dict[str, str]) -> Reached:
     return Reached(settings=found)
 
 
-async def seen(stack: Stack, accepted: tuple[str, ...] = (), **more: str) -> dict[str, str]:
+async def seen(
+    stack: Stack, env: dict[str, str] | None = None, *, accepted: tuple[str, ...] = ()
+) -> dict[str, str]:
     """Give each check's worst status."""
-    answer = await examine(reached(stack.env(**more)), accepted)
+    answer = await examine(reached(stack.env(**(env or {}))), accepted)
     statuses = {each["check"]: each["status"] for each in answer.data["checks"]}
     is_bad = bool({"attention", "failed"} & set(statuses.values()))
     assert answer.needs_attention == is_bad
@@ -51,7 +53,7 @@ async def test_nothing_is_found_on_healthy_parts_and_nothing_is_left_behind(stac
 
 
 async def test_a_preview_with_the_least_power_is_well_and_a_write_was_tried(stack: Stack) -> None:
-    statuses = await seen(stack, accepted=("store_round_trip", "store_eviction"), **PREVIEW)
+    statuses = await seen(stack, PREVIEW, accepted=("store_round_trip", "store_eviction"))
 
     assert ill(statuses) == {}
     assert statuses["store_read_only"] == statuses["backend_wall"] == "ok"
@@ -83,7 +85,7 @@ async def test_a_preview_with_the_least_power_is_well_and_a_write_was_tried(stac
 async def test_an_environment_is_ill_where_it_is(
     stack: Stack, env: dict[str, str], check: str
 ) -> None:
-    assert check in ill(await seen(stack, **env))
+    assert check in ill(await seen(stack, env))
     assert stack.items.effects().created == 0
 
 

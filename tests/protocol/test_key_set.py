@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from lib.machinery.gate.auth import Authenticator
+from lib.machinery.gate.challenge import RETRY_AFTER_S
 from lib.machinery.gate.decide import Grant
 from lib.machinery.gate.jwks import (
     FETCH_LIMIT_S,
@@ -190,3 +191,7 @@ def test_a_clock_that_was_set_back_does_not_keep_keys_longer(issuer: Issuer) -> 
         ("granted", 1),
         ("granted", 2),
     ]
+
+
+def test_a_caller_told_to_come_back_finds_the_keys_looked_for_again() -> None:
+    assert timedelta(seconds=RETRY_AFTER_S) >= RETRY_PAUSE

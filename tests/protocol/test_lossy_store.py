@@ -16,7 +16,6 @@ from lib.dev.store_faults import (
     MAX_REQUESTS,
     OVER_CAPACITY,
     engine_error,
-    nth,
     too_many_requests,
 )
 from lib.dev.wire import Request

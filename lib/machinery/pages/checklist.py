@@ -1,6 +1,6 @@
 """The set-up checklist, while something is missing: names and problems, never a value.
 
-Its status is 503, as on `/mcp`: a monitor must not take it for a server that works.
+Its status is 200: it is a page for a person, and `/healthz` and `/mcp` tell a monitor.
 Source: DESIGN §3.
 """
 
@@ -33,7 +33,7 @@ def checklist_page(lacking: Misconfigured) -> HTMLResponse:
             "Not set, and not missed here", [n for n in rest if n not in given], "unset"
         ),
     ]
-    return document("Set-up · Settle", "\n".join(body), status=503)
+    return document("Set-up · Settle", "\n".join(body))
 
 
 def _names() -> list[str]:

@@ -55,7 +55,7 @@ HEADERS = {
 }
 
 
-def document(title: str, body: str, *, status: int = 200) -> HTMLResponse:
+def document(title: str, body: str) -> HTMLResponse:
     """Answer with a whole page. body: HTML, in which every foreign text is escaped."""
     html = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -63,7 +63,7 @@ def document(title: str, body: str, *, status: int = 200) -> HTMLResponse:
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
-    return HTMLResponse(html, status_code=status, headers=HEADERS)
+    return HTMLResponse(html, headers=HEADERS)
 
 
 def code(text: str) -> str:

@@ -1,7 +1,7 @@
 """The table with one rule or guard taken out: each must break a promise (PROTOCOL §10.2).
 
-Data: every rule of every event is in `REMOVED`, what stands inside the rules in `WEAKENED`, what
-the shell owes them in `SHELL`; each with the smallest setting found that shows the harm.
+Data: `removed.py` names every rule of every event, `WEAKENED` what stands inside the rules, `SHELL`
+what the shell owes them; each with the smallest setting found that shows the harm.
 """
 
 from typing import Any, NamedTuple
@@ -50,34 +50,6 @@ RESOLVED: Name = ("Resolve", "operator_word")
 def always(**_: Any) -> bool:
     """Guard nothing."""
     return True
-
-
-REMOVED: dict[Name, Setting] = {
-    ("Claim", "claim_of_another_operation"): among("none", attempts=2, stranger=True),
-    ("Claim", "claim_of_a_settled_operation"): among("keyed", attempts=2),
-    ("Claim", "claim_sent_again"): among("none"),
-    ("Claim", "claim_while_running"): among("keyed", attempts=2),
-    ("Claim", "claim_inside_the_key_window"): among("unique"),
-    ("Claim", "claim_that_can_ask"): among("lookup"),
-    ("Claim", "dead_and_unaskable"): among("none", attempts=2),
-    ("Sweep", "sweep_of_a_settled_operation"): among("lookup", sweeps=1),
-    ("Sweep", "sweep_while_running"): among("lookup", sweeps=1),
-    ("Sweep", "sweep_that_can_ask"): among("lookup"),
-    ("Sweep", "dead_and_unaskable"): among("none", sweeps=1),
-    ("Occurred", "success_under_another_fingerprint"): among(
-        "none", attempts=2, losses=1, stranger=True
-    ),
-    ("Occurred", "success_of_an_open_operation"): among("none"),
-    ("Occurred", "success_after_a_refusal"): among("none", operators=1, errs=True),
-    ("Occurred", "success_with_another_answer"): among("none", attempts=2, losses=1),
-    ("Occurred", "success_again"): among("keyed", attempts=2),
-    ("Report", "report_under_another_fingerprint"): among("none", attempts=2, stranger=True),
-    ("Report", "refusal_to_trust"): among("none"),
-    ("Report", "nothing_done"): among("none"),
-    ("Report", "absent_past_the_horizon"): among("lookup"),
-    ("Report", "owner_without_proof"): among("none"),
-    ("Resolve", "operator_word"): among("none"),
-}
 
 
 class Weakened(NamedTuple):

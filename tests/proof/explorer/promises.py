@@ -16,7 +16,7 @@ from lib.machinery.outcome import (
 from lib.machinery.runner.record import Guarantee, Record
 from tests.proof.explorer.backend import is_deaf
 from tests.proof.explorer.ledger import Ledger, Step
-from tests.proof.explorer.model import State
+from tests.proof.explorer.model import LEASE_MS, Actor, State
 
 OPEN = {"started", "in_doubt"}
 POSITIVE = {"ok"}
@@ -115,6 +115,14 @@ def written(state: State, old: Record | None, new: Record | None, kind: str) -> 
     if new.state == "rejected" and old.state != "rejected":
         return _nothing_happened(state, old, "rejected")
     return ""
+
+
+def robbed(state: State, owner: Actor, old: Record, new: Record | None) -> str:
+    """Check that a running owner loses its record to a success only."""
+    is_live = old.state == "started" and state.age < old.lease_ms
+    is_running = owner.phase != "done" and owner.clock < LEASE_MS
+    is_success = new is not None and new.state == "committed"
+    return "a live lease taken" if is_live and is_running and not is_success else ""
 
 
 def _erased(state: State, old: Record) -> str:

@@ -116,27 +116,15 @@ class Shell:
             after = state._replace(is_misled=state.is_misled or is_lie)
             old, new = (self._record(number) for number in (state.record, actor.new))
             broken = promises.written(after, old, new, str(step.code[0]))
-            if old is not None and self._is_robbed(state, old, new):
-                broken = "a live lease taken"
+            if old is not None and old.attempt != self.name:
+                owner = state.actors[self._place[old.attempt]]
+                broken = promises.robbed(state, owner, old, new) or broken
             is_open = new is not None and new.state in promises.OPEN
             told_person = after.told_person and is_open
             after = after._replace(record=actor.new, age=0, told_person=told_person)
             lost = Move(self.name, f"swaps ({step.code[0]}), the reply is lost", exchange)
             yield Next(lost, after, broken)
         yield self._follows(after, actor, move, broken)
-
-    def _is_robbed(self, state: State, old: Record, new: Record | None) -> bool:
-        """Tell whether a running owner lost its record to less than a success."""
-        if new is not None and new.state == "committed":
-            return False
-        is_live = old.state == "started" and state.age < old.lease_ms
-        owner = state.actors[self._place[old.attempt]]
-        return (
-            is_live
-            and old.attempt != self.name
-            and owner.phase != "done"
-            and owner.clock < LEASE_MS
-        )
 
     def _follows(self, state: State, actor: Actor, move: Move, broken: str) -> Next:
         """Go on as decided, now that what was decided is stored."""
