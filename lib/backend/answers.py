@@ -33,7 +33,7 @@ KEY_IN_USE_MS = 5_000
 MAX_AFTER_S = 3_600.0
 SECONDS = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?")
 SENTENCES: Mapping[str, str] = {
-    "not_configured": "This deployment holds no credential for this.",
+    "not_configured": "This deployment holds no usable credential for this.",
     "not_sent": "The request could not be written down, and was not sent.",
     "unreachable": "The backend could not be reached.",
     "timeout": "The backend did not answer in time.",

@@ -7,6 +7,7 @@ Source: PROTOCOL §6; the exceptions of httpx 0.28.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_BODY = 1024 * 1024  # bytes, decoded
 READS = frozenset({"GET", "HEAD"})
+TOKEN = re.compile(r"[!-~]+")  # a pasted line end would fail only where bytes may be out
 
 # Exact types by name: a class that httpx adds later is no evidence until it stands here.
 NEVER_SENT: Mapping[str, str] = {
@@ -73,7 +75,7 @@ class Parts(TypedDict, total=False):
 
 
 class Wire:
-    """One system under one credential; None where this deployment holds none for it."""
+    """One system under one credential; None, or an unfit token, where there is none for it."""
 
     def __init__(self, address: Address | None, meanings: Meanings) -> None:
         self._address, self._meanings = address, meanings
@@ -90,7 +92,7 @@ class Wire:
         """
         import httpx
 
-        if self._address is None:
+        if self._address is None or not TOKEN.fullmatch(self._address.token):
             raise ours(NotExecutedError, "not_configured")
         # Counted from here: the first call of a process still has its client to build.
         margin_s = min(0.1, call.timeout_s / 20)

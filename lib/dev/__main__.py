@@ -6,8 +6,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from lib.dev.stopping import Stop, stop_on_signals
+
 DEFAULT_PORT = 3000
 _LAST_PORT = 65535
+_CUT_SHORT = 130
 _DATA = Path(__file__).parents[2] / ".local"
 _NO_FCNTL = (
     "The dev server needs Linux or macOS. Elsewhere, put the settings of a real database and a real"
@@ -28,13 +31,26 @@ def main(arguments: Sequence[str]) -> int:
     """Do what the command line says; the exit status."""
     parser = _parser()
     asked = parser.parse_args(arguments)
-    if asked.command == "demo":
-        if len(arguments) > 1:
-            parser.error("demo takes no options; it uses its own data and any free port")
-        return _demo()
+    if asked.command == "demo" and len(arguments) > 1:
+        parser.error("demo takes no options; it uses its own data and any free port")
     if sys.platform == "win32":
         print(_NO_FCNTL, file=sys.stderr)
         return 1
+    stop_on_signals()
+    try:
+        return _demo() if asked.command == "demo" else _run(asked)
+    except Stop:
+        # To stop is how a dev server ends; a story cut short has not come true.
+        return _CUT_SHORT if asked.command == "demo" else 0
+
+
+def _demo() -> int:
+    from lib.dev.demo import demo
+
+    return demo(dict(os.environ))  # noqa: TID251 - handed on to the server's processes
+
+
+def _run(asked: argparse.Namespace) -> int:
     from lib.dev.run import Options, run
 
     options = Options(
@@ -45,12 +61,6 @@ def main(arguments: Sequence[str]) -> int:
         is_services_only=asked.services_only,
     )
     return run(options, dict(os.environ))  # noqa: TID251 - handed on to the server's process
-
-
-def _demo() -> int:
-    from lib.dev.demo import demo
-
-    return demo(dict(os.environ))  # noqa: TID251 - handed on to the server's processes
 
 
 def _parser() -> argparse.ArgumentParser:

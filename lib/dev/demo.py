@@ -51,6 +51,7 @@ def demo(shell: Mapping[str, str], *, unguarded: str = UNGUARDED, guarded: str =
     """Tell the story; the exit status is 0 only if it came true."""
     teller = Teller(Console(highlight=False, emoji=False), time.monotonic())
     teller.title("A function is killed after the backend's write and before its own answer.")
+    teller.say("Starting a store, a backend, and two servers, each a process of its own.")
     with TemporaryDirectory(prefix="settle-demo-") as folder:
         try:
             with stages(Path(folder), shell, unguarded, guarded) as (without, settled):
@@ -72,7 +73,8 @@ def conclude(teller: Teller, differs: list[str]) -> int:
 
 
 async def _tell(teller: Teller, without: Stage, settled: Stage) -> list[str]:
-    await asyncio.gather(without.warm(), settled.warm())
+    await without.warm()
+    await settled.warm()
     teller.title("1  Without Settle: the tool posts to the backend, and answers")
     one = await _Act(teller, without, {"name": "lamp", "quantity": 1}).play()
     teller.title("2  With Settle: the same tool, under an idempotency key")

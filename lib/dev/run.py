@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from socket import socket
-from types import FrameType
 from typing import Any, NoReturn
 
 from dotenv import dotenv_values
@@ -27,7 +26,6 @@ from lib.dev.words import Told, note, tell
 from lib.settings import SettingFault
 
 _ASK_LIMIT_S = 5.0
-_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +39,9 @@ class Options:
     is_services_only: bool
 
 
-class _Stop(BaseException):
-    """A signal asks us to stop."""
-
-
 def run(options: Options, shell: Mapping[str, str]) -> int:
-    """Run until a signal; the exit status."""
+    """Run until Stop is raised; the exit status, if it comes to one."""
     try:
-        _stop_on_signals()
         with ExitStack() as running:
             _hold_data(options.data, running)
             listener = None
@@ -57,24 +50,9 @@ def run(options: Options, shell: Mapping[str, str]) -> int:
             if options.is_fresh:
                 _forget(options.data)
             _run(options, shell, listener, running)
-    except _Stop:
-        return 0
     except (EngineStartError, PortTakenError, DamagedSecretsError) as refusal:
         print(refusal, file=sys.stderr)
         return 1
-
-
-def _stop_on_signals() -> None:
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        for each in _STOPS:
-            # Whoever asks again, out of impatience, must not interrupt the way out.
-            signal.signal(each, signal.SIG_IGN)
-        raise _Stop
-
-    for each in _STOPS:
-        # `nohup` has a hang-up ignored, and means it.
-        if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN:
-            signal.signal(each, stop)
 
 
 def _hold_data(data: Path, running: ExitStack) -> None:

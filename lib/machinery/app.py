@@ -90,7 +90,8 @@ class Routes:
         if issuer is None:
             return JSONResponse({"error": {"code": "not_found"}}, status_code=404)
         resource = resource_url(request.scope, request.headers)
-        return JSONResponse(protected_resource_metadata(resource, issuer))
+        scopes = deployment.scopes("/mcp")
+        return JSONResponse(protected_resource_metadata(resource, issuer, scopes=scopes))
 
     async def reconcile(self, request: Request) -> Response:
         """Run the sweeper once."""

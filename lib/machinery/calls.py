@@ -35,7 +35,7 @@ from lib.machinery.inputs import (
 )
 from lib.machinery.paging import MAX_BYTES, Pager, RowTooLargeError, cut
 from lib.machinery.runner.deadline import Deadline
-from lib.machinery.runner.evidence import Intent, declared_only
+from lib.machinery.runner.evidence import Intent, declared_fields
 from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
 from lib.machinery.runner.perform import Bounds
 from lib.machinery.runner.record import operation
@@ -130,7 +130,7 @@ class Calls:
             with anyio.fail_after(timeout_s):
                 call = Call(principal=self.principal, timeout_s=timeout_s)
                 result = await query.perform(arguments, call)
-            return declared_only(query.result, result).model_dump(mode="json")
+            return declared_fields(query.result, result)
         except (BackendError, InputError, QueryError):
             raise
         except TimeoutError:

@@ -10,14 +10,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lib.contract import Command, Keyed
+from lib.contract import Command, Keyed, Principal, Scope
 from lib.machinery.catalogue import Catalogue
-from lib.machinery.gate.decide import Reach
+from lib.machinery.gate.decide import (
+    COMMAND_SCOPE,
+    QUERY_SCOPE,
+    Denied,
+    Grant,
+    Reach,
+    decide,
+)
 from lib.machinery.runner.deadline import Clock, Deadline, Limits
+from lib.machinery.runner.record import SETTLE_MS
 from lib.settings import Address, Misconfigured, SettingFault, Settings
 
 if TYPE_CHECKING:
     from lib.machinery.runner.store import Redis, Store
+
+
+NOBODY = Principal(issuer="", subject="")  # whose grant lacks everything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +75,13 @@ class Deployment:
     def reach(self) -> Reach:
         """What the gate must know of it."""
         return Reach(has_commands=self.settings.write_backend is not None)
+
+    def scopes(self, endpoint: str) -> tuple[Scope, ...]:
+        """Name every scope that some tool of an endpoint needs, the kinds' own first."""
+        every = Grant(principal=NOBODY, scopes=frozenset())
+        denied = [decide(every, self.reach, endpoint, tool) for tool in self.catalogue.tools]
+        needed = [scope for each in denied if isinstance(each, Denied) for scope in each.scopes]
+        return tuple(dict.fromkeys(sorted(needed, key=_kind_first)))
 
     @cached_property
     def _write_redis(self) -> "PerLoop[Redis]":
@@ -124,16 +142,23 @@ def deploy(
     return Deployment(settings=settings, catalogue=catalogue, ambient=ambient)
 
 
+def _kind_first(scope: Scope) -> tuple[int, str]:
+    kinds = (QUERY_SCOPE, COMMAND_SCOPE)
+    return (kinds.index(scope) if scope in kinds else len(kinds), scope)
+
+
 def _unmet(settings: Settings, catalogue: Catalogue) -> list[SettingFault]:
     faults: list[SettingFault] = []
     has_commands = settings.kind != "preview" or settings.scratch_backend_url is not None
     if has_commands and catalogue.needs_approval and settings.state_key is None:
         faults.append(SettingFault("STATE_KEY", "missing; a tool needs approval, which it seals"))
     lease_s = settings.max_duration_s + settings.kill_slack_s
+    # A tenth of a key window is slack: what is still in flight when it ends must have landed.
+    slack_s = lease_s + SETTLE_MS / 1000
     for tool in catalogue.tools:
         backend = tool.backend if isinstance(tool, Command) else None
-        if isinstance(backend, Keyed) and 0.9 * backend.window.total_seconds() < lease_s:
-            problem = f"with KILL_SLACK_S longer than the key window of {tool.name} allows"
+        if isinstance(backend, Keyed) and backend.window.total_seconds() < 10 * slack_s:
+            problem = f"with KILL_SLACK_S too long for the key window of {tool.name}"
             faults.append(SettingFault("MAX_DURATION_S", problem))
     return faults
 

@@ -84,7 +84,8 @@ def _close(schema: Any) -> None:  # noqa: ANN401  any JSON value
     # The casts name what JSON can hold.
     if isinstance(schema, dict):
         members = cast("dict[str, Any]", schema)
-        if "properties" in members:
+        # An object's own schema; not a condition about one, nor a field that is called so.
+        if members.get("type") == "object" and "properties" in members:
             members["additionalProperties"] = False
         schema = list(members.values())
     for inner in cast("list[Any]", schema) if isinstance(schema, list) else ():

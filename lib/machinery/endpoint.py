@@ -88,8 +88,8 @@ class McpEndpoint:
         origin = _origin(exchange, self.path, ambient)
         if isinstance(known, Unauthenticated):
             audit_stranger(deployment, deadline, origin, reason=known.reason)
-            refusal = challenge(known, metadata_url=self._metadata_url(exchange, deployment))
-            await exchange.answer(_http(refusal))
+            url, scopes = self._metadata_url(exchange, deployment), deployment.scopes(self.path)
+            await exchange.answer(_http(challenge(known, metadata_url=url, scopes=scopes)))
             return
         caller = Caller(deployment=deployment, grant=known, deadline=deadline, origin=origin)
         await self._dispatch(exchange, caller)

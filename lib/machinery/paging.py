@@ -5,7 +5,7 @@ Source: DESIGN §6; MCP 2026-07-28 (opaque, server-minted handles as ordinary ar
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,9 @@ class Pager:
             raise InputError("cursor: Input should be the next_cursor of the page before") from None
         if sealed["for"] != _query(tool, principal, arguments):
             raise InputError("cursor: Input belongs to another query; leave it out to start anew")
-        return Position(**sealed["at"])
+        at = Position(**sealed["at"])
+        # Inside a page of the backend's, the limit it was asked with says where that page ends.
+        return at if at.skip else replace(at, limit=arguments.limit)
 
     def mint(self, position: Position, tool: str, principal: Principal, of: PageArguments) -> str:
         """Seal a position for the same query only."""

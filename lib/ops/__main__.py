@@ -20,7 +20,7 @@ from lib.ops.reach import opened, reached, reading_address, reason_of, writing_a
 from lib.ops.resolve import Word, resolve
 
 SHOWN = 200  # operations in one list
-OK, ATTENTION, CANNOT = 0, 1, 2
+OK, ATTENTION, CANNOT, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         said = f"The store gave no usable answer ({reason_of(silence)}). Nothing was changed."
         tell_fault(CannotError("store_silent", said), as_json=asked.json)
         return CANNOT
+    except KeyboardInterrupt:
+        return INTERRUPTED
     tell(answer, as_json=asked.json)
     return ATTENTION if answer.needs_attention else OK
 

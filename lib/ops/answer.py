@@ -27,7 +27,7 @@ class CannotError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """data: the JSON object. shown: the same for a person."""
+    """data: the JSON object. shown: the same for a person; a string is never folded."""
 
     data: dict[str, Any]
     shown: RenderableType
@@ -39,6 +39,9 @@ def tell(answer: Answer, *, as_json: bool) -> None:
     if as_json:
         said = {"needs_attention": answer.needs_attention, **answer.data}
         sys.stdout.write(json.dumps(said, indent=2) + "\n")
+        return
+    if isinstance(answer.shown, str):  # it holds lines to copy
+        sys.stdout.write(f"{answer.shown}\n")
         return
     console = Console(markup=False, highlight=False, emoji=False)
     if not console.is_terminal:

@@ -16,7 +16,7 @@ from lib.ops.reach import CLOCK, Reached, offered
 from lib.ops.store_checks import check_stores
 from lib.settings import Misconfigured
 
-SETTINGS_ADVICE = "Set it for this environment (`vercel env add {variable}`), and deploy again."
+SETTINGS_ADVICE = "Set it (`vercel env add {variable}`; on this machine .env), and deploy again."
 EXTRA_ADVICE = "Remove it from this environment (`vercel env rm {variable}`), and deploy again."
 
 

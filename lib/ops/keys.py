@@ -13,11 +13,10 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
-from rich.console import Group
 
 from lib.contract import Scope
 from lib.machinery.gate.decide import COMMAND_SCOPE, QUERY_SCOPE
-from lib.ops.answer import Answer, CannotError, pairs
+from lib.ops.answer import Answer, CannotError
 from lib.ops.reach import offered
 from lib.settings import AgentKey
 
@@ -47,18 +46,20 @@ def new_key(wish: Wish) -> Answer:
     """
     key = PREFIX + secrets.token_urlsafe(KEY_BYTES)
     entry = _entry(wish, key)
-    listed = shlex.quote(json.dumps([entry]))
-    command = f"printf %s {listed} | vercel env add AGENT_KEYS production"
-    lines = [
-        pairs({"key": key, "entry": json.dumps(entry)}),
+    listed = json.dumps([entry], separators=(",", ":"))
+    command = f"printf %s {shlex.quote(listed)} | vercel env add AGENT_KEYS production"
+    lines = (
+        key,
         "",
-        "The key is shown this once; give it to the agent as its bearer token.",
-        "The entry is an element of the list in AGENT_KEYS. For the first key of a deployment:",
+        "That is the key, shown this once: give it to the agent as its bearer token.",
+        "Its entry, an element of the list in AGENT_KEYS, holds only the digest:",
+        f"  {listed[1:-1]}",
+        "For the first key of a deployment:",
         f"  {command}",
         "Beside others, add the entry to the list that you keep, and set it anew. Then deploy.",
-    ]
+    )
     data = {"key": key, "entry": entry, "command": command}
-    return Answer(data=data, shown=Group(*lines))
+    return Answer(data=data, shown="\n".join(lines))
 
 
 def _entry(wish: Wish, key: str) -> dict[str, object]:

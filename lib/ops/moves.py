@@ -21,7 +21,8 @@ from lib.ops.reach import reason_of
 PREFIX = "settle:1:doctor:"
 ENVIRONMENT = ":doctor"  # no platform calls one so
 LEFT_MS = 60_000
-WAIT_S = 0.05
+WAIT_S = 0.1
+PASSED_MS = 80  # of it, as far as the store must have noticed
 ADVICE = {
     "store_script": "The database must run scripts (EVAL) on its primary, with declared keys, as"
     " lib/machinery/runner/*.lua do. Without them no command can be settled.",
@@ -87,7 +88,7 @@ class _Tried:
         old = await self._claimed_again()
         if young is None or old is None:
             return "not shown: no record is there to grow old"
-        return "" if old.age_ms > young.age_ms else "stands still"
+        return "" if old.age_ms - young.age_ms >= PASSED_MS else "stands still"
 
     async def pipeline(self) -> str:
         read = await self.store.read(self.operation_id)

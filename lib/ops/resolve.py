@@ -79,8 +79,11 @@ async def resolve(store: Store, text: str, word: Word) -> Answer:
     holding = Holding(
         store=store, clock=CLOCK, operation_id=operation_id, held=look.held, heard_at=heard_at
     )
-    became = await _move(holding, look.held, word)
-    LOG.info(_line(holding, word, seen=look.held, became=became))
+    became: Became = "unknown"
+    try:
+        became = await _move(holding, look.held, word)
+    finally:  # also where the person interrupts it
+        LOG.info(_line(holding, word, seen=look.held, became=became))
     return _told(became, Look(operation_id, holding.held), store.environment)
 
 

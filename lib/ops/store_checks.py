@@ -47,11 +47,11 @@ async def _check_main(here: Reached) -> list[Finding]:
         reached = await _reachable(store)
         if reached.status != "ok":
             return [reached]
-        found = [reached, await _round_trip(store), await _eviction(store)]
+        found = [reached, await _round_trip(store)]
         if writing is None:
-            why = "a preview without scratch systems writes nothing"
+            why = "a preview without scratch systems keeps no records"
             return [*found, Finding("store_write", "skipped", why)]
-        return [*found, *await _check_write(store)]
+        return [*found, await _eviction(store), *await _check_write(store)]
 
 
 async def _reachable(store: Store) -> Finding:

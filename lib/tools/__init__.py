@@ -1,6 +1,6 @@
 """Yours: queries and commands, one file per noun. Knows the domain; imports contract, backend.
 
-It names no record, lease, header or MCP message: those are the machinery's.
+How a call is admitted, kept, settled and shown to a model is the machinery's side of the contract.
 """
 
 from lib.backend import Backend

@@ -64,7 +64,7 @@ def test_no_stray_secret_gets_into_the_output(bundle: Path) -> None:
 
 def test_every_path_reaches_the_application_and_the_sweeper_is_scheduled(bundle: Path) -> None:
     config = json.loads((bundle / "config.json").read_text())
-    assert config["crons"] == [{"path": "/api/cron/reconcile", "schedule": "*/5 * * * *"}]
+    assert config["crons"] == [{"path": "/api/cron/reconcile", "schedule": "0 4 * * *"}]
     rewrites = [
         route for route in config["routes"] if route.get("src") == "/(.*)" and "dest" in route
     ]

@@ -5,8 +5,7 @@ nothing more can be found out. Source: PROTOCOL §10.4.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,8 +17,9 @@ from lib.dev.store_faults import nth
 from tests.harness.kinds import KINDS, Class, Kind, moves, new_item
 from tests.harness.nursery import Nursery, Server
 from tests.harness.seams import Executes, Stopped
+from tests.harness.servers import client_at
 from tests.harness.stack import Stack
-from tests.harness.wire import PLAIN, Mcp
+from tests.harness.wire import Mcp
 
 TARGET = "tests.harness.served:app"
 # A victim stands at its seam without a time-out ending the stop; both leases end after 5.5 s.
@@ -107,19 +107,10 @@ class Story:
 CELLS = tuple(Cell(seam=seam, kind=kind) for seam in SEAMS for kind in KINDS)
 
 
-@asynccontextmanager
-async def client(server: Server, **headers: str) -> AsyncGenerator[httpx.AsyncClient]:
-    """Speak HTTP to a server process."""
-    async with httpx.AsyncClient(
-        base_url=server.url, headers=headers, timeout=30, verify=PLAIN
-    ) as http:
-        yield http
-
-
 async def killed_everywhere(nursery: Nursery, stack: Stack) -> Mapping[str, Story]:
     """Kill one process at each seam; retry every command at an heir; give each cell's story."""
     with nursery.server(stack.env(**TIMES, **HEIR), target=TARGET) as heir:
-        async with client(heir) as http, asyncio.TaskGroup() as group:
+        async with client_at(heir.url) as http, asyncio.TaskGroup() as group:
             stories: dict[str, asyncio.Task[Story]] = {}
             for seam in SEAMS:
                 victim = _Victim(nursery, stack, [cell for cell in CELLS if cell.seam == seam])
@@ -142,7 +133,7 @@ class _Victim:
     async def run(self) -> None:
         env = self.stack.env(**TIMES, **VICTIM)
         with self.nursery.server(env, target=TARGET) as server:
-            async with client(server) as http:
+            async with client_at(server.url) as http:
                 await Mcp(http=http).result("tools/list")  # the first answer is a slow one
             async with asyncio.TaskGroup() as group:
                 for cell in self.cells:
@@ -168,7 +159,7 @@ class _Victim:
     async def _call(self, server: Server, cell: Cell) -> None:
         gate = f"{self.stack.items_url}/gate/{cell.key}"
         held = {"x-test-hold": gate} if cell.seam.where == "answer" else {}
-        async with client(server, **held) as http:
+        async with client_at(server.url, **held) as http:
             try:
                 await self._agree(cell, Mcp(http=http))
             except httpx.TransportError:

@@ -26,7 +26,7 @@ SETTLED = Half(
 
 
 def test_the_story_comes_true_in_real_processes(tmp_path: Path) -> None:
-    told = subprocess.run(  # noqa: S603 - our own program
+    told = subprocess.run(
         [sys.executable, "-m", "lib.dev", "demo"],
         cwd=ROOT,
         env=plain_environment() | {"BACKEND_URL": "https://not.example", "TMPDIR": str(tmp_path)},
@@ -55,7 +55,10 @@ def test_a_story_that_does_not_come_true_fails(capsys: pytest.CaptureFixture[str
 
 
 def test_a_server_that_does_not_start_fails_the_story(capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo(plain_environment(), guarded="lib.dev.nothing:app") == 1
+    assert (
+        demo(plain_environment(), unguarded="lib.dev.nothing:app", guarded="lib.dev.nothing:app")
+        == 1
+    )
     assert "lib.dev.nothing:app did not start" in capsys.readouterr().out
 
 

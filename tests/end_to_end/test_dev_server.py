@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from lib.dev.data_lock import is_alive
@@ -23,8 +22,10 @@ LAMP = {"name": "lamp", "quantity": 1, "idempotency_key": "k"}
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
     folder = clone(tmp_path_factory.mktemp("dev"))
-    with dev_server(folder, "--port", "0") as server:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    with dev_server(folder, "--port", "0", cwd=elsewhere) as server:
         yield server
+    assert not list(elsewhere.iterdir())
 
 
 async def test_a_client_lists_asks_creates_and_gets_a_replay(running: DevServer) -> None:
@@ -142,13 +143,10 @@ def test_a_killed_dev_server_leaves_nothing_behind(tmp_path: Path) -> None:
         assert again.url == server.url
 
 
-def test_it_can_be_started_from_another_folder(tmp_path: Path) -> None:
-    folder, elsewhere = clone(tmp_path / "project"), tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    with dev_server(folder, "--port", "0", cwd=elsewhere) as server:
-        assert httpx.get(server.url.replace("/mcp", "/healthz")).json()["configured"]
-    assert (folder / ".local" / "items.db").exists()
-    assert not list(elsewhere.iterdir())
+def test_it_keeps_its_data_in_the_project_wherever_it_was_started(running: DevServer) -> None:
+    data = running.log.parent / ".local"
+    assert (data / "items.db").exists()
+    assert (data / "store" / "appendonlydir").is_dir()
 
 
 def wait_until_refused(port: int) -> None:

@@ -87,7 +87,7 @@ class DevServer:
 def clone(to: Path) -> Path:
     """Copy what runs into a folder of its own, where it may be changed."""
     for room in ("api", "lib"):
-        shutil.copytree(ROOT / room, to / room, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / room, to / room)
     return to
 
 

@@ -14,6 +14,8 @@ from lib.machinery.runner.record import Operation, operation
 from tests.harness.stack import READ_TOKEN, WRITE_TOKEN, Stack
 from tests.harness.wire import PLAIN
 
+WRITER = Principal(issuer=AGENT_KEY_ISSUER, subject="writer")
+
 type Class = Literal["keyed", "lookup", "unique", "none"]
 
 
@@ -83,15 +85,29 @@ KINDS = (
 )
 
 
-def named(key: str, subject: str = "writer") -> Operation:
-    """Name the operation of an agent key's idempotency key in the stack's environment."""
-    return operation("production", Principal(issuer=AGENT_KEY_ISSUER, subject=subject), key)
+def named(key: str) -> Operation:
+    """Name the operation of the writer's idempotency key in the stack's environment."""
+    return operation("production", WRITER, key)
 
 
 def moves(key: str) -> Match:
     """Match the scripts that the store is sent about one operation."""
     operation_id = named(key).id.encode()
     return lambda request: b"EVAL" in request.body and operation_id in request.body
+
+
+def between(key: str, first: int, last: int | None) -> Match:
+    """Match the moves `first` to `last` of one operation, from 1; None: to the end."""
+    match, seen = moves(key), 0
+
+    def matches(request: Request) -> bool:
+        nonlocal seen
+        if not match(request):
+            return False
+        seen += 1
+        return first <= seen and (last is None or seen <= last)
+
+    return matches
 
 
 def new_item(stack: Stack, name: str = "item") -> str:

@@ -27,8 +27,11 @@ TIMES = {
 
 
 def every_class_in_process(stack: Stack, **env: str) -> FastAPI:
-    """Build the application with a command of every class; `update_item` settles in 0.4 s."""
-    given = stack.env(**{**TIMES, **env})
+    """Build the application with a command of every class; `update_item` settles in 0.4 s.
+
+    Args: env: an empty text unsets a name.
+    """
+    given = {name: text for name, text in stack.env(**{**TIMES, **env}).items() if text}
     settings = settings_of(given)
     assert isinstance(settings, Settings)
     return in_process(given, tools=every_class(settings, settle_time=SETTLES))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
+from typing import IO
 
 import httpx
 from fastapi import FastAPI
@@ -26,6 +27,7 @@ from lib.machinery.runner.deadline import Clock
 from lib.settings import Misconfigured, Settings, checked
 from lib.tools import catalogue
 from tests.harness.stack import READ_KEY
+from tests.harness.wire import PLAIN
 
 ROOT = Path(__file__).parents[2]
 START_S = 20.0
@@ -60,14 +62,25 @@ def free_port() -> int:
 
 @contextmanager
 def running_server(
-    env: dict[str, str], *, target: str = "api.index:app", cwd: Path = ROOT
+    env: dict[str, str],
+    *,
+    target: str = "api.index:app",
+    cwd: Path = ROOT,
+    output: IO[bytes] | None = None,
 ) -> Generator[Process]:
-    """Run the application as its users do; stop it at the end, if it still runs."""
+    """Run the application as its users do; stop it at the end, if it still runs.
+
+    output: takes what it writes, which is ours otherwise.
+    """
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", target, "--port", str(port)]
     base = {name: value for name, value in _inherited().items() if not _is_ours(name)}
     popen = subprocess.Popen(  # noqa: S603  our own interpreter and arguments
-        [*command, "--log-level", "warning"], cwd=cwd, env={**base, **env}
+        [*command, "--log-level", "warning"],
+        cwd=cwd,
+        env={**base, **env},
+        stdout=output,
+        stderr=output,
     )
     process = Process(popen, f"http://127.0.0.1:{port}")
     try:
@@ -113,6 +126,11 @@ def client_of(app: FastAPI) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1", timeout=30
     )
+
+
+def client_at(url: str, **headers: str) -> httpx.AsyncClient:
+    """Speak HTTP to a server on a socket."""
+    return httpx.AsyncClient(base_url=url, headers=headers, timeout=30, verify=PLAIN)
 
 
 def _warm(process: Process) -> None:

@@ -26,6 +26,10 @@ class Mcp:
 
     async def send(self, method: str, **params: Any) -> httpx.Response:
         """Send one request."""
+        return await self.http.send(self.request(method, **params))
+
+    def request(self, method: str, **params: Any) -> httpx.Request:
+        """Build one request, or a notification."""
         headers = {"Accept": "application/json, text/event-stream"}
         if self.key is not None:
             headers["Authorization"] = f"Bearer {self.key}"
@@ -40,8 +44,10 @@ class Mcp:
             }
         else:
             headers["MCP-Protocol-Version"] = self.era
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return await self.http.post(self.path, headers=headers, json=body)
+        body: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
+        if not method.startswith("notifications/"):
+            body["id"] = 1
+        return self.http.build_request("POST", self.path, headers=headers, json=body)
 
     async def result(self, method: str, **params: Any) -> dict[str, Any]:
         """Send one request that succeeds as a request, and give its result."""
@@ -61,7 +67,7 @@ class Mcp:
     async def agree(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a command as `settle` does; where a person is asked, that person agrees."""
         answer = await self.call(tool, **arguments)
-        if answer["resultType"] == "input_required":
+        if answer.get("resultType") == "input_required":
             yes = {"approval": {"action": "accept", "content": {"approve": True}}}
             answer = await self.result(
                 "tools/call",

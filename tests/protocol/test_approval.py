@@ -132,7 +132,7 @@ async def test_an_approval_moves_to_no_other_call(stack: Stack, change: dict[str
     async with calling(stack) as mcp:
         asked = await first_round(mcp, item_id="1", idempotency_key="k")
         other = Mcp(http=mcp.http, key=change.pop("key", mcp.key))
-        sent = {"item_id": "1", "idempotency_key": "k", **change}
+        sent: dict[str, Any] = {"item_id": "1", "idempotency_key": "k", **change}
         check_refused(await second_round(other, asked.state, **sent), "approval_mismatch")
     assert stack.items.faults.seen == ()
 

@@ -198,7 +198,7 @@ async def test_a_kill_during_an_unapproved_call_leaves_no_record(
 async def test_the_sdks_client_puts_the_question_to_its_user(stack: Stack, says: Any) -> None:
     asked: list[str] = []
 
-    async def elicit(_context: Any, params: Any) -> ElicitResult:
+    async def elicit(context: Any, params: Any) -> ElicitResult:  # noqa: ARG001  by name
         asked.append(params.message)
         return ElicitResult(action=says, content={"approve": True} if says == "accept" else None)
 

@@ -6,6 +6,7 @@ from time import monotonic
 
 import httpx
 import pytest
+import respx
 
 from lib.backend.items import Items
 from lib.backend.wire import MAY_HAVE_ARRIVED, NEVER_SENT
@@ -161,17 +162,26 @@ async def _one(act: Callable[[Items], Awaitable[object]], url: str) -> object:
     return await proof_of(act(items_at(url)))
 
 
-def test_a_call_without_a_credential_is_refused_before_it_is_sent() -> None:
-    read = Address(url="http://items.test", token="r")
+@pytest.mark.parametrize("token", [None, "", "t\n", "t ", "t\x00", "t\N{DEGREE SIGN}"])
+def test_a_call_without_a_usable_credential_is_refused_before_it_is_sent(token: str | None) -> None:
+    bad = None if token is None else Address(url="http://items.test", token=token)
+    good = Address(url="http://items.test", token="t")
 
     async def run() -> list[object]:
-        items = Items(read=read, write=None)
-        acts = {**COMMANDS, **ASK}
-        blind = Items(read=None, write=read)
-        told = [await proof_of(act(items)) for act in acts.values()]
-        return told + [await proof_of(act(blind)) for act in QUERIES.values()]
+        reader, writer = Items(read=good, write=bad), Items(read=bad, write=good)
+        told = [await proof_of(act(reader)) for act in {**COMMANDS, **ASK}.values()]
+        return told + [await proof_of(act(writer)) for act in QUERIES.values()]
 
-    assert set(asyncio.run(run())) == {("NotExecutedError", "not_configured", None)}
+    with respx.mock() as wire:
+        assert set(asyncio.run(run())) == {("NotExecutedError", "not_configured", None)}
+    assert not wire.calls
+
+
+def test_a_proxy_that_the_environment_names_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    heard = says(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+    assert talked(EVERY, heard) == each(EVERY, ("RefusedError", "refused", None))
 
 
 def slowly(first: bytes) -> Talk:

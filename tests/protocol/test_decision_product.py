@@ -35,7 +35,6 @@ from tests.harness.stack import Stack
 from tests.harness.wire import LEGACY, MODERN, Mcp
 
 
-
 @asynccontextmanager
 async def deployed(place: Place, stack: Stack) -> AsyncGenerator[httpx.AsyncClient]:
     app = in_process(env_of(place, stack), tools=product_tools())

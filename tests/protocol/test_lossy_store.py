@@ -11,7 +11,6 @@ import pytest
 
 from lib.dev.engine import Engine
 from lib.dev.faults import AnswerLost, Fault, HalfAnswer, Held, ResetBefore, bad_gateway
-from lib.dev.faulty import Match
 from lib.dev.store_faults import (
     MAX_REQUESTS,
     OVER_CAPACITY,
@@ -19,12 +18,12 @@ from lib.dev.store_faults import (
     too_many_requests,
 )
 from lib.dev.wire import Request
-from tests.harness.kinds import KINDS, moves, named
+from tests.harness.kinds import KINDS, between, named
 from tests.harness.lossy import Callers, lossy_client
 from tests.harness.stack import Stack
 
 TOOLS = {kind.tool for kind in KINDS}
-STORE = {"STORE_TIMEOUT_S": "0.4"}
+PATIENT = {"STORE_TIMEOUT_S": "0.8", "MAX_DURATION_S": "8"}
 FAULTS: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
     "reset before": (ResetBefore(), False),
     "502": (bad_gateway("before"), False),
@@ -34,7 +33,7 @@ FAULTS: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
     "answer lost": (AnswerLost(), True),
     "half an answer": (HalfAnswer(), True),
     "502 after": (bad_gateway("after"), True),
-    "delayed past the time-out": (Held("after", 0.5), True),
+    "delayed past the time-out": (Held("after", 0.9), True),
 }
 
 
@@ -42,19 +41,6 @@ def plan(callers: Callers, fault: Fault, *, first: int, last: int | None = None)
     """Let the moves `first` to `last` of each operation suffer a fault; None: it and all others."""
     for told in callers.told.values():
         callers.stack.store_faults.plan(fault, on=between(told.key, first, last), count=None)
-
-
-def between(key: str, first: int, last: int | None) -> Match:
-    match, seen = moves(key), 0
-
-    def matches(request: Request) -> bool:
-        nonlocal seen
-        if not match(request):
-            return False
-        seen += 1
-        return first <= seen and (last is None or seen <= last)
-
-    return matches
 
 
 def sent(stack: Stack) -> list[str]:
@@ -68,7 +54,7 @@ def sent(stack: Stack) -> list[str]:
 async def test_one_lost_exchange_with_the_store_changes_nothing(
     stack: Stack, name: str, at: int
 ) -> None:
-    async with lossy_client(stack, **STORE) as http:
+    async with lossy_client(stack, **PATIENT) as http:
         callers = Callers(stack, http)
         plan(callers, FAULTS[name][0], first=at, last=at)
         await callers.call()
@@ -83,7 +69,7 @@ async def test_one_lost_exchange_with_the_store_changes_nothing(
     "name", [name for name, (_, is_executed) in FAULTS.items() if not is_executed]
 )
 async def test_a_store_that_takes_no_claim_lets_nothing_be_sent(stack: Stack, name: str) -> None:
-    async with lossy_client(stack, **STORE) as http:
+    async with lossy_client(stack) as http:
         callers = Callers(stack, http)
         plan(callers, FAULTS[name][0], first=1, last=2)
         told = await callers.call()
@@ -100,7 +86,7 @@ async def test_a_store_that_takes_no_claim_lets_nothing_be_sent(stack: Stack, na
 async def test_a_claim_whose_reply_never_came_is_somebodys_lease_until_it_ends(
     stack: Stack,
 ) -> None:
-    async with lossy_client(stack, **STORE) as http:
+    async with lossy_client(stack) as http:
         callers = Callers(stack, http)
         plan(callers, AnswerLost(), first=1, last=2)
         told = await callers.call()
@@ -118,7 +104,7 @@ async def test_a_success_that_could_not_be_recorded_is_told_and_its_retries_agre
     stack: Stack, name: str
 ) -> None:
     fault, is_executed = FAULTS[name]
-    async with lossy_client(stack, **STORE) as http:
+    async with lossy_client(stack) as http:
         callers = Callers(stack, http)
         plan(callers, fault, first=2)
         told = await callers.call()
@@ -143,7 +129,7 @@ async def test_a_record_that_became_unreadable_meanwhile_hides_no_effect(
     stack: Stack, engine: Engine, *, is_answered: bool
 ) -> None:
     kinds = [kind for kind in KINDS if kind.backend == "none"]
-    async with lossy_client(stack, **STORE) as http:
+    async with lossy_client(stack) as http:
         callers = Callers(stack, http, kinds=kinds)
         told = callers.told["send_notice"]
 

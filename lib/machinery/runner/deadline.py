@@ -36,9 +36,14 @@ class Clock:
         return Moment(self.steady(), self.wall())
 
     def since(self, start: Moment) -> float:
-        """Tell the seconds passed: the longer of the two, for a frozen process sees only one."""
+        """Tell the seconds passed at most: a frozen process sees only one clock go on."""
         now = self.now()
         return max(0.0, now.steady_s - start.steady_s, now.wall_s - start.wall_s)
+
+    def at_least(self, start: Moment) -> float:
+        """Tell the seconds passed at least: the wall clock may have been set."""
+        now = self.now()
+        return max(0.0, min(now.steady_s - start.steady_s, now.wall_s - start.wall_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 import anyio
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from lib.contract import (
     BackendError,
@@ -160,17 +160,17 @@ def result_text(declared: type[BaseModel], result: BaseModel) -> bytes:
 
     Raises: ValueError: it does not fit the declaration, or JSON.
     """
-    return canonical(declared_only(declared, result).model_dump(mode="json"))
+    return canonical(declared_fields(declared, result))
 
 
-def declared_only(declared: type[BaseModel], result: BaseModel) -> BaseModel:
-    """Reduce a tool's result to the model it declared.
+def declared_fields(declared: type[BaseModel], result: BaseModel) -> dict[str, Any]:
+    """Give the fields that a tool declared, as plain JSON; a subclass's own stay behind.
 
     Raises: ValueError: it does not fit.
     """
-    if type(result) is declared:
-        return result
-    return declared.model_validate(result, from_attributes=True)
+    if not isinstance(result, declared):
+        result = declared.model_validate(result, from_attributes=True)
+    return TypeAdapter(declared).dump_python(result, mode="json")
 
 
 def _fault(error: BackendError) -> Fault:

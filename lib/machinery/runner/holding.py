@@ -5,6 +5,7 @@ Source: PROTOCOL §3 (a lost swap is decided again), §7 (a commit outlives a ca
 
 import asyncio
 import logging
+import math
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 
@@ -18,20 +19,23 @@ from lib.machinery.outcome import (
     StoreUnavailable,
     Succeeded,
 )
+from lib.machinery.runner import rules
 from lib.machinery.runner.deadline import Clock, Moment
 from lib.machinery.runner.decide import decide
 from lib.machinery.runner.events import (
     Ask,
+    Decision,
     Event,
     Keep,
     Occurred,
     Report,
+    Resolve,
     Run,
     Tell,
     Verdict,
     Write,
 )
-from lib.machinery.runner.record import Unreadable
+from lib.machinery.runner.record import Seen, Unreadable
 from lib.machinery.runner.store import Held, Store, Stored, StoreSilentError
 from lib.machinery.runner.transitions import RETRY_MS
 
@@ -42,21 +46,32 @@ STORE_RETRY_MS = 2_000
 
 @dataclass(slots=True, kw_only=True)
 class Holding:
-    """What the store holds of one operation, as far as this process knows."""
+    """What the store holds of one operation, as far as this process knows.
+
+    lease: of the attempt that decides, and when it began; None for one without (an operator's).
+    """
 
     store: Store
     clock: Clock
     operation_id: OperationId
     held: Held = None
     heard_at: Moment
+    lease: tuple[Moment, int] | None = None
 
     def now_holds(self, held: Held) -> None:
         """Note what the store just said."""
         self.held, self.heard_at = held, self.clock.now()
 
     def since_heard_ms(self) -> int:
-        """Tell for how long that is known."""
-        return int(self.clock.since(self.heard_at) * 1000)
+        """Tell for how long at least that is known."""
+        return int(self.clock.at_least(self.heard_at) * 1000)
+
+    def lease_left_s(self) -> float:
+        """Tell how long the deciding attempt may still count on being the only one."""
+        if self.lease is None:
+            return math.inf
+        begun, lease_ms = self.lease
+        return lease_ms / 1000 - self.clock.since(begun)
 
     async def obey(self, event: Event) -> Verdict:
         """Decide, make the move that was decided, and decide again where someone was faster."""
@@ -64,31 +79,45 @@ class Holding:
             if isinstance(self.held, Unreadable):
                 LOG.error("record_unreadable", extra={"operation_id": self.operation_id})
                 break
-            seen = self.held
-            age_ms = 0 if seen is None else seen.age_ms + self.since_heard_ms()
-            decision = decide(None if seen is None else seen.record, age_ms, event)
-            if decision.alarm is not None:
-                alarm = {"operation_id": self.operation_id, "conflict": decision.alarm}
-                LOG.error("conflict", extra=alarm)
+            decision = self._decide(self.held, event)
             if isinstance(decision, Keep):
                 return decision.verdict
             becomes = decision.record if isinstance(decision, Write) else None
             try:
-                moved = await self.store.swap(self.operation_id, seen=seen, record=becomes)
+                moved = await self.store.swap(
+                    self.operation_id,
+                    seen=self.held,
+                    record=becomes,
+                    is_timely=lambda: self._is_timely(event),
+                )
             except StoreSilentError:
                 return unwritten(decision.verdict)
+            self.now_holds(moved.held if isinstance(moved, Stored) else moved)
             if isinstance(moved, Stored):
-                self.now_holds(moved.held)
                 return decision.verdict
-            self.now_holds(moved)
-        return _untaken(event)
+        return undecided(event)
+
+    def _decide(self, seen: Seen | None, event: Event) -> Decision:
+        age_ms = 0 if seen is None else seen.age_ms + self.since_heard_ms()
+        decision = decide(None if seen is None else seen.record, age_ms, event)
+        if decision.alarm is not None:
+            alarm = {"operation_id": self.operation_id, "conflict": decision.alarm}
+            LOG.error("conflict", extra=alarm)
+        return decision
+
+    def _is_timely(self, event: Event) -> bool:
+        # A process that was frozen past its lease writes nothing but what is true for ever: its
+        # durations no longer hold, and a key window might be counted from too late.
+        return isinstance(event, Occurred | Resolve) or self.lease_left_s() > 0
 
 
-def _untaken(event: Event) -> Verdict:
-    """Say what is true of an event that no record takes in: one unreadable, or never at rest."""
+def undecided(event: Event) -> Verdict:
+    """Say what is still true when the record cannot be read, or changes faster than one decides."""
     match event:
-        case Occurred() | Report(was_sent=True):
-            return unwritten(decide(None, 0, event).verdict)
+        case Occurred():
+            return rules.succeeded(event, recorded=False)
+        case Report(was_sent=True, fault=fault):
+            return Tell(InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=True))
         case _:
             return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
 

@@ -77,8 +77,7 @@ class _Attempt:
             store=store, clock=clock, operation_id=intent.operation.id, heard_at=clock.now()
         )
         self.own = self._fresh()
-        self.leased_at = self.holding.clock.now()
-        self.was_sent = False
+        self.was_sent = self.is_settled = False
         self.proof: Occurred | None = None  # heard, whether or not it could be written down
         self.full_text: str | None = None
 
@@ -90,10 +89,16 @@ class _Attempt:
             if isinstance(verdict, Run):
                 verdict = await self._execute(verdict.record)
         except asyncio.CancelledError:
-            kind = NoEvidence if self.was_sent else NotDone
-            ended = kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent)
-            await uninterrupted(self.holding.obey(self.proof or ended))
+            if not self.is_settled:
+                await uninterrupted(self.holding.obey(self.proof or self._cancelled()))
             raise
+        return self._told(verdict)
+
+    def _cancelled(self) -> Report:
+        kind = NoEvidence if self.was_sent else NotDone
+        return kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent)
+
+    def _told(self, verdict: Verdict) -> Outcome:
         match verdict:
             case Tell(Succeeded(fault=fault) as done) if fault == NOT_KEPT and self.full_text:
                 return replace(done, answer=self.full_text, fault=None)
@@ -113,7 +118,8 @@ class _Attempt:
         return verdict
 
     async def _claim(self) -> Verdict:
-        self.own, self.leased_at = self._fresh(), self.holding.clock.now()
+        self.own = self._fresh()
+        self.holding.lease = (self.holding.clock.now(), self.own.lease_ms)
         store, operation_id = self.holding.store, self.intent.operation.id
         try:
             # Where nothing may be begun, a look; the swap then proves what it saw.
@@ -133,10 +139,13 @@ class _Attempt:
         timeout_s = self._timeout_s()
         age_ms = self.holding.since_heard_ms()
         heard = await ask(self.intent.command, record, timeout_s=timeout_s, asked_age_ms=age_ms)
-        if isinstance(heard, Absent):
-            self.leased_at = self.holding.clock.now()
-            heard = replace(heard, lease_ms=self._lease_ms())
-        return await self._settle(heard)
+        if not isinstance(heard, Absent):
+            return await self._settle(heard)
+        lease = (self.holding.clock.now(), self._lease_ms())
+        verdict = await self._settle(replace(heard, lease_ms=lease[1]))
+        if isinstance(verdict, Run):
+            self.holding.lease, self.is_settled = lease, False
+        return verdict
 
     async def _execute(self, record: Record) -> Verdict:
         self.own = record
@@ -163,8 +172,13 @@ class _Attempt:
     async def _settle(self, heard: Heard | Report) -> Verdict:
         if isinstance(heard, Heard):
             self.full_text, self.proof = heard.text, heard.event
-            return await uninterrupted(self.holding.obey(heard.event))
-        return await uninterrupted(self.holding.obey(heard))
+            return await uninterrupted(self._written(heard.event))
+        return await uninterrupted(self._written(heard))
+
+    async def _written(self, event: Occurred | Report) -> Verdict:
+        verdict = await self.holding.obey(event)
+        self.is_settled = True
+        return verdict
 
     def _fresh(self) -> Record:
         backend = guarantee(self.intent.command.backend)
@@ -192,9 +206,8 @@ class _Attempt:
         return self.deadline.remaining_s() - wait_s > self.limits.commit_budget_s
 
     def _may_send(self) -> bool:
-        lease_left_s = self.own.lease_ms / 1000 - self.holding.clock.since(self.leased_at)
         return may_send(
             remaining_s=self.deadline.remaining_s(),
-            lease_left_s=lease_left_s,
+            lease_left_s=self.holding.lease_left_s(),
             commit_budget_s=self.limits.commit_budget_s,
         )

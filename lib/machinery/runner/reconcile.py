@@ -86,8 +86,9 @@ class Sweeper:
             operation_id=operation_id,
             held=held,
             heard_at=clock.now(),
+            lease=(clock.now(), lease_ms := self._lease_ms()),
         )
-        verdict = await holding.obey(Sweep(attempt=self.new_id(), lease_ms=self._lease_ms()))
+        verdict = await holding.obey(Sweep(attempt=self.new_id(), lease_ms=lease_ms))
         if isinstance(verdict, Ask):
             verdict = await self._ask(holding, verdict.record)
         await self._put_back(operation_id, holding, verdict)

@@ -104,7 +104,7 @@ def _ask(case: Case[Claim] | Case[Sweep], attempt: str, lease_ms: int) -> Decisi
 
 def success_under_another_fingerprint(case: Case[Occurred]) -> Decision | None:
     if case.record.fingerprint != case.event.own.fingerprint:
-        return Keep(_succeeded(case.event, recorded=False), alarm="success_of_a_lost_record")
+        return Keep(succeeded(case.event, recorded=False), alarm="success_of_a_lost_record")
     return None
 
 
@@ -118,7 +118,7 @@ def success_after_a_refusal(case: Case[Occurred]) -> Decision | None:
         return None
     done = committed(case.record, answer=event.answer, digest=event.digest, fault=event.fault)
     loud = contradicted(done, answer=None)
-    return Write(loud, _succeeded(event), alarm="success_after_a_refusal")
+    return Write(loud, succeeded(event), alarm="success_after_a_refusal")
 
 
 def success_with_another_answer(case: Case[Occurred]) -> Decision | None:
@@ -139,7 +139,8 @@ def _this_call(own: Record, *, was_recovered: bool = False) -> ThisCall:
     return "recovered" if own.epoch > 1 or was_recovered else "executed"
 
 
-def _succeeded(event: Occurred, *, recorded: bool = True) -> Tell:
+def succeeded(event: Occurred, *, recorded: bool = True) -> Tell:
+    """Tell a success, as its evidence has it."""
     return Tell(
         Succeeded(
             answer=event.answer,
@@ -159,7 +160,7 @@ def _first_answer(first: Record, event: Occurred) -> Tell:
 def commit(record: Record, event: Occurred) -> Decision:
     """Settle with this answer, whoever brings it."""
     done = committed(record, answer=event.answer, digest=event.digest, fault=event.fault)
-    return Write(done, _succeeded(event))
+    return Write(done, succeeded(event))
 
 
 def report_under_another_fingerprint(case: Case[Report]) -> Decision | None:

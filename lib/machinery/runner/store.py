@@ -79,21 +79,27 @@ class Store:
         )
 
     async def swap(
-        self, operation_id: OperationId, *, seen: Seen | None, record: Record | None
+        self,
+        operation_id: OperationId,
+        *,
+        seen: Seen | None,
+        record: Record | None,
+        is_timely: Callable[[], bool] = lambda: True,
     ) -> Stored | Held:
         """Replace `seen` by `record` in one atomic script; None stands for no record.
 
+        Args:    is_timely: asked before each send whether the move may still be made.
         Returns: Stored, also when an earlier send stored it; or what is there instead.
         Raises:  StoreSilentError: the record may be replaced.
         """
         before = "" if seen is None else seen.text
         if record is None:
-            return await self._move("swap", operation_id, [before, "", 0, operation_id, ""], None)
+            args: list[str | int] = [before, "", 0, operation_id, ""]
+            return await self._move("swap", operation_id, args, None, is_timely)
         text = encode(record)
         args = [before, text, record.ttl_ms, operation_id, self._due_ms(record)]
-        return await self._move(
-            "swap", operation_id, args, Seen(record=record, text=text, age_ms=0)
-        )
+        mine = Seen(record=record, text=text, age_ms=0)
+        return await self._move("swap", operation_id, args, mine, is_timely)
 
     async def read(self, operation_id: OperationId) -> Held:
         """Look at a record without deciding a command by it; a replica may answer.
@@ -145,11 +151,15 @@ class Store:
             raise StoreSilentError(type(fault).__name__) from fault
 
     async def _move(
-        self, script: str, operation_id: OperationId, args: list[str | int], mine: Seen | None
+        self,
+        script: str,
+        operation_id: OperationId,
+        args: list[str | int],
+        mine: Seen | None,
+        is_timely: Callable[[], bool] = lambda: True,
     ) -> Stored | Held:
         keys = [store_key(operation_id), open_index(self.environment)]
-        command = ["EVAL", _script(script), len(keys), *keys, *args]
-        match await self._sent(command):
+        match await self._sent(["EVAL", _script(script), len(keys), *keys, *args], is_timely):
             case []:
                 return Stored(mine)
             case ["", _]:
@@ -159,13 +169,16 @@ class Store:
             case _:
                 raise StoreSilentError("unreadable")
 
-    async def _sent(self, command: list[Any]) -> Json:
-        for _ in range(SENDS - 1):
+    async def _sent(self, command: list[Any], is_timely: Callable[[], bool]) -> Json:
+        silence = StoreSilentError("too_late")
+        for _ in range(SENDS):
+            if not is_timely():
+                break
             try:
                 return await self.bounded(lambda: self.redis.execute(command))
-            except StoreSilentError:
-                continue
-        return await self.bounded(lambda: self.redis.execute(command))
+            except StoreSilentError as fault:
+                silence = fault
+        raise silence
 
     def _due_ms(self, record: Record) -> int | str:
         match record.state:

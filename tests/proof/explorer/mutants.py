@@ -4,7 +4,7 @@ Data: `removed.py` names every rule of every event, `WEAKENED` what stands insid
 what the shell owes them; each with the smallest setting found that shows the harm.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tests.proof.explorer.model import Setting
 from tests.proof.explorer.settings import among
@@ -12,6 +12,7 @@ from tests.proof.explorer.weaken import (
     Name,
     Weaken,
     aged,
+    always,
     believing,
     deaf_to_keys,
     deduplicates,
@@ -47,11 +48,6 @@ UNKNOWN: Name = ("Report", "owner_without_proof")
 RESOLVED: Name = ("Resolve", "operator_word")
 
 
-def always(**_: Any) -> bool:
-    """Guard nothing."""
-    return True
-
-
 class Weakened(NamedTuple):
     """One guard inside one rule: what is wrong, the rule, the change, and who shows the harm."""
 
@@ -82,7 +78,7 @@ WEAKENED: tuple[Weakened, ...] = (
         "the operation's age starts anew with each take-over",
         RUN_AGAIN,
         writing(elapsed_ms=0),
-        among("keyed", attempts=3),
+        among("keyed", attempts=2),
     ),
     Weakened(
         "a take-over without doubt", RUN_AGAIN, writing(doubt=False), among("keyed", attempts=2)

@@ -16,7 +16,7 @@ from lib.machinery.outcome import (
 from lib.machinery.runner.record import Guarantee, Record
 from tests.proof.explorer.backend import is_deaf
 from tests.proof.explorer.ledger import Ledger, Step
-from tests.proof.explorer.model import LEASE_MS, Actor, State
+from tests.proof.explorer.model import HOUR_MS, LEASE_MS, Actor, State
 
 OPEN = {"started", "in_doubt"}
 POSITIVE = {"ok"}
@@ -101,10 +101,8 @@ def _heard_success(ledger: Ledger, record: Record, step: Step) -> str:
 
 def written(state: State, old: Record | None, new: Record | None, kind: str) -> str:
     """Check that one record may follow another. state: before the move; kind: of the event."""
-    if old is None:
-        return ""
-    if new is None:
-        return _erased(state, old)
+    if old is None or new is None:
+        return "" if old is None else _erased(state, old)
     if new.fingerprint != old.fingerprint or new.reference != old.reference:
         return "the record names another operation"
     is_kept = (new.state, new.answer) == ("committed", old.answer)
@@ -112,9 +110,17 @@ def written(state: State, old: Record | None, new: Record | None, kind: str) -> 
         old.state == "rejected" and kind not in POSITIVE
     ):
         return "a settled answer changed"
+    if _is_rejuvenated(state, old, new):
+        return "the operation grew younger than its key"
     if new.state == "rejected" and old.state != "rejected":
         return _nothing_happened(state, old, "rejected")
     return ""
+
+
+def _is_rejuvenated(state: State, old: Record, new: Record) -> bool:
+    """Tell whether the new record forgets hours for which the backend has held the key."""
+    hours = old.elapsed_ms + state.age - new.elapsed_ms
+    return old.backend.kind == "keyed" and new.state in OPEN and hours > 2 * HOUR_MS
 
 
 def robbed(state: State, owner: Actor, old: Record, new: Record | None) -> str:

@@ -50,7 +50,7 @@ class Shell:
             "ready": self._sends,
             "sent": self._waits,
             "asking": self._asks,
-            "asked": self._understands,
+            "asked": self._takes,
         }
 
     def moves(self, state: State, actor: Actor) -> Iterator[Next]:
@@ -59,7 +59,9 @@ class Shell:
             return
         yield from self._phases[actor.phase](state, actor)
         if actor.phase != "idle":
-            yield self._next("dies", self._orphaned(self._put(state, DONE), LEASE_MS))
+            yield self._next(
+                "dies", orphaned(self._put(state, DONE), self.promise, self.index, LEASE_MS)
+            )
 
     def _starts(self, state: State, actor: Actor) -> Iterator[Next]:
         if self.kind == "call":
@@ -97,11 +99,9 @@ class Shell:
         if step.code[0] == "claim":
             unsure = Actor(phase="unsure", clock=actor.clock)
             yield self._next("may claim again", self._put(state, unsure))
-        match unwritten(step.verdict):
-            case Tell(outcome):
-                yield self._told(state, outcome, 0, "hears no reply")
-            case Run() | Ask():  # of something that may not be stored: never
-                raise AssertionError(step)
+        silent = unwritten(step.verdict)
+        assert isinstance(silent, Tell)  # nothing goes on under a record that may not be there
+        yield self._told(state, silent.outcome, 0, "hears no reply")
 
     def _swapped(self, state: State, actor: Actor) -> Iterator[Next]:
         step = self.ledger.steps[actor.then]
@@ -163,7 +163,7 @@ class Shell:
         for flight in state.flights:
             if flight.waits == self.index:
                 yield from self._lands(state, actor, flight)
-        silent = self._orphaned(state)
+        silent = orphaned(state, self.promise, self.index, 0)
         hidden = min(state.backend.hidden, self.promise.settle_ms)
         silent = silent._replace(backend=state.backend._replace(hidden=hidden))
         code: Code = ("no_evidence", actor.own, True)
@@ -176,7 +176,7 @@ class Shell:
         record = self._record(state.record)
         for reply, backend in landed(state.backend, self.promise, self.who, flight.fly):
             after, broken = state._replace(flights=rest, backend=backend), ""
-            after = self._orphaned(after, LEASE_MS)
+            after = orphaned(after, self.promise, self.index, LEASE_MS)
             if backend.effects != state.backend.effects:
                 broken = promises.effect_made(after, self.promise, record)
             if backend != state.backend:
@@ -205,7 +205,7 @@ class Shell:
                     code = ("no_evidence", actor.own, False)
                     yield self._hears(state, actor, code, "asks: unclear")
 
-    def _understands(self, state: State, actor: Actor) -> Iterator[Next]:
+    def _takes(self, state: State, actor: Actor) -> Iterator[Next]:
         lease = LEASE_MS - actor.clock if self.kind == "call" else None
         code: Code = ("absent", actor.own, actor.asked, lease)
         yield self._hears(state, actor, code, "takes the answer")
@@ -243,9 +243,6 @@ class Shell:
         actors[self.index] = actor
         # What `_replace` does, in a third of the time: nothing is done more often.
         return State(state.record, state.age, tuple(actors), *state[3:])
-
-    def _orphaned(self, state: State, beyond_ms: int = 0) -> State:
-        return orphaned(state, self.promise, self.index, beyond_ms)
 
     def _next(
         self, does: str, state: State, exchange: Exchange | None = None, *, broken: str = ""

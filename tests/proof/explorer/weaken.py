@@ -42,6 +42,11 @@ def weakened(name: Name, weaken: Weaken) -> Table:
     }
 
 
+def always(**_: Any) -> bool:
+    """Guard nothing."""
+    return True
+
+
 def removed(_rule: Rule, _case: Case[Any]) -> Decision | None:
     """Never apply."""
     return None
