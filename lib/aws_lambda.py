@@ -1,10 +1,10 @@
 """The same application behind AWS Lambda: Function URLs and API Gateway's HTTP APIs (format 2.0).
 
-Set the function's handler to `lib.aws_lambda.handler`, and install the extra `aws`. It reads the
-same names as on Vercel, and three of them differ from what Vercel sets by itself: set
-VERCEL_ENV=production (unset, it is a development server), list the function's host name in
-ALLOWED_HOSTS, and let MAX_DURATION_S equal the function's time-out. Pack no `.env`: it is read here.
-Call `GET /api/cron/reconcile` from a schedule of yours. An HTTP API needs its `$default` stage.
+Set the function's handler to `lib.aws_lambda.handler`, install the extra `aws`. It reads the same
+names as on Vercel, but nobody sets Vercel's own: set VERCEL_ENV=production (unset, it is a
+development server), list the function's host name in ALLOWED_HOSTS, let MAX_DURATION_S equal the
+function's time-out, and pack no `.env`, which would be read. Call `GET /api/cron/reconcile` from a
+schedule of your own. An HTTP API needs its `$default` stage.
 Source: Lambda's Python context object; python-sdk #3121 (a lifespan per invocation fails).
 """
 

@@ -17,13 +17,15 @@ _NO_FCNTL = (
     " backend into .env (see .env.example), and run: uv run uvicorn api.index:app"
 )
 _SETTINGS = """\
-your own settings, from the shell and from .env (read once, at the start; the shell wins):
+your own settings, from the shell and .env, read at the start; the shell wins:
   BACKEND_URL, with its two tokens, replaces the sample items service.
-  KV_REST_API_URL or UPSTASH_REDIS_REST_URL, with its tokens, replaces the embedded store.
-  AGENT_KEYS stay valid beside the two keys that are printed.
-  Any other setting wins over what would be generated for it. Tokens without their URL are not
-  used, and neither is what Vercel sets about a deployment (VERCEL, VERCEL_ENV, ...).
-  --preview withholds the write tokens, as the deployment must; all four SCRATCH_ names count.
+  KV_REST_API_URL or UPSTASH_REDIS_REST_URL, with its tokens, replaces the
+  embedded store. Tokens without their URL are not used.
+  AGENT_KEYS stay valid beside the two keys that are printed. Any other setting
+  wins over what would be generated for it.
+  What Vercel sets about a deployment (VERCEL, VERCEL_ENV, ...) is left out.
+  --preview withholds the write tokens, as a deployment must; all four SCRATCH_
+  names together count.
 """
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import wrap
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from lib.dev.data_lock import EngineStartError
@@ -24,7 +24,6 @@ from lib.dev.server_process import APP
 UNGUARDED = "lib.dev.unguarded:create_app()"
 KEY = "desk-for-order-1042"
 MAX_CALLS = 5
-_TIME_WIDTH = 7
 
 
 @dataclass(slots=True)
@@ -40,18 +39,18 @@ class Teller:
 
     def say(self, text: str, style: str = "") -> None:
         """Tell one step."""
-        row = Table.grid(padding=(0, 2))
-        row.add_column(width=_TIME_WIDTH, style="dim")
-        row.add_column()
-        row.add_row(f"{time.monotonic() - self.began:5.1f} s", Text(text, style=style))
-        self.console.print(row)
+        seconds = f"{time.monotonic() - self.began:5.1f} s  "
+        margin = " " * len(seconds)
+        for line in wrap(text, self.console.width - len(margin)):
+            self.console.print(Text.assemble((seconds, "dim"), (line, style)), soft_wrap=True)
+            seconds = margin
 
 
 def demo(shell: Mapping[str, str], *, unguarded: str = UNGUARDED, guarded: str = APP) -> int:
     """Tell the story; the exit status is 0 only if it came true."""
     teller = Teller(Console(highlight=False, emoji=False), time.monotonic())
     teller.title("A function is killed after the backend's write and before its own answer.")
-    teller.say("Starting a store, a backend, and two servers, each a process of its own.")
+    teller.say("Starting a store, a backend, and two servers in processes of their own.")
     with TemporaryDirectory(prefix="settle-demo-") as folder:
         try:
             with stages(Path(folder), shell, unguarded, guarded) as (without, settled):

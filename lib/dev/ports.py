@@ -22,21 +22,18 @@ def listen(port: int) -> socket.socket:
         return socket.create_server((HOST, port))
     except OSError as fault:
         raise PortTakenError(
-            f"Port {port} cannot be used: {_reason(port, fault)} Choose another port with"
-            f" --port {port + 1 if port < _LAST else _LAST - 1}, or any free one with --port 0."
+            f"Port {port} cannot be used: {_reason(port, fault)} Or choose another port, with"
+            " --port 0 any free one."
         ) from fault
-
-
-_LAST = 65535
 
 
 def _reason(port: int, fault: OSError) -> str:
     if isinstance(fault, PermissionError):
-        return "the system reserves it."
+        return "the system keeps it for its administrator."
     holder = _holder(port)
     if holder is None:
-        return "another program listens on it. Stop that program, or go elsewhere."
-    return f"{holder} listens on it. Stop that program, or go elsewhere."
+        return "another program listens on it. Stop that program."
+    return f"{holder} listens on it. Stop that program."
 
 
 def _holder(port: int) -> str | None:

@@ -49,7 +49,7 @@ def note(console: Console, text: str) -> None:
 
 def _tell_places(console: Console, told: Told) -> None:
     secrets, systems = told.secrets, told.systems
-    write = "a preview has no commands for it" if told.is_preview else "queries and commands"
+    write = "a preview has no commands" if told.is_preview else "queries and commands"
     _labelled(console, "Read key", secrets.read_key, "queries")
     _labelled(console, "Write key", secrets.write_key, write)
     if systems.store_url is None:
@@ -83,7 +83,8 @@ def _tell_clients(console: Console, told: Told) -> None:
 def _tell_by_hand(console: Console, shell_lines: str, data: Path) -> None:
     _line(console, Text("\nRun the server yourself, in a shell that has read these lines:\n"))
     _line(console, Text(shell_lines.rstrip(), style="cyan"))
-    _line(console, f"\nThey are in a file too:  . {data / 'env'} && uv run uvicorn api.index:app")
+    _line(console, "\nThey are in a file too, as long as this runs:\n")
+    _line(console, Text(f". {data / 'env'}\nuv run uvicorn api.index:app --reload", style="cyan"))
 
 
 def _labelled(console: Console, label: str, value: str, remark: str = "") -> None:

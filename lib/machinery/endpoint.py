@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -112,8 +113,11 @@ class McpEndpoint:
             max_request_body_size=MAX_BODY_BYTES,
         )
         scope = {**exchange.scope, SCOPE_KEY: caller}
-        async with manager.run():
-            await manager.handle_request(scope, exchange.receive, send)
+        try:
+            async with manager.run():
+                await manager.handle_request(scope, _whole(exchange.receive), send)
+        except* ClientDisconnect:
+            pass  # it hung up before it had asked for anything: nothing was done, nobody listens
 
     def _metadata_url(self, exchange: "_Exchange", deployment: Deployment) -> str | None:
         if deployment.settings.auth_issuer is None:
@@ -130,6 +134,21 @@ class _Exchange:
 
     async def answer(self, response: Response) -> None:
         await response(self.scope, self.receive, self.send)
+
+
+def _whole(receive: Receive) -> Receive:
+    """Give up on a body that will never be whole, before the SDK takes it for a fault of ours."""
+    has_more = True
+
+    async def received() -> Message:
+        nonlocal has_more
+        message = await receive()
+        if has_more and message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        has_more = has_more and message.get("more_body", False)
+        return message
+
+    return received
 
 
 def platform_of(deployment: Deployment | Misconfigured) -> Platform:

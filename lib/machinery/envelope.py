@@ -23,6 +23,7 @@ from lib.machinery.outcome import (
     Succeeded,
 )
 
+RESOLVED = "resolved_by_operator"
 Advice = Literal["never", "same_key", "new_key"]
 
 KEY_RULE = (
@@ -95,17 +96,8 @@ def words(outcome: Outcome, operation_id: OperationId | None) -> Words:
     match outcome:
         case Succeeded():
             return _succeeded(outcome)
-        case Rejected(fault=fault, this_call=this_call):
-            return Words(
-                outcome="rejected",
-                side_effect="none",
-                text=f"Refused by the backend ({fault.code}). Nothing happened. "
-                "Change the request and use a new key.",
-                advice="new_key",
-                this_call=this_call,
-                recorded=outcome.recorded,
-                fault=fault,
-            )
+        case Rejected():
+            return _rejected(outcome)
         case InProgress(after_ms=after_ms):
             return Words(
                 outcome="in_progress",
@@ -151,6 +143,21 @@ def _succeeded(done: Succeeded) -> Words:
         recorded=done.recorded,
         fault=done.fault,
         answer=done.answer,
+    )
+
+
+def _rejected(refused: Rejected) -> Words:
+    who = f"Refused by the backend ({refused.fault.code})."
+    if refused.fault.code == RESOLVED:
+        who = "A person looked into it."
+    return Words(
+        outcome="rejected",
+        side_effect="none",
+        text=f"{who} Nothing happened. Change the request and use a new key.",
+        advice="new_key",
+        this_call=refused.this_call,
+        recorded=refused.recorded,
+        fault=refused.fault,
     )
 
 

@@ -28,12 +28,13 @@ def open_logs() -> None:
     if not settle.hasHandlers():
         settle.addHandler(logging.StreamHandler())
     for name in EVENTS:
-        logging.getLogger(name).addFilter(_with_fields)
+        logging.getLogger(name).addFilter(with_fields)
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _with_fields(record: logging.LogRecord) -> bool:
+def with_fields(record: logging.LogRecord) -> bool:
+    """Write the fields of an event into its message, and let it pass."""
     fields = {name: value for name, value in vars(record).items() if name not in STANDARD}
     event = {"event": record.getMessage(), "level": record.levelname.lower(), **fields}
     record.msg, record.args = json.dumps(event, default=_plain), None

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from lib.machinery.gate.audit import LOG, actor_name
 from lib.machinery.outcome import Fault
+from lib.machinery.envelope import RESOLVED
 from lib.machinery.runner.events import Resolve
 from lib.machinery.runner.holding import Holding
 from lib.machinery.runner.record import Record, Seen
@@ -27,10 +28,9 @@ from lib.ops.looks import Look, find, is_indexed, is_open, resolvable_in_ms
 from lib.ops.operations import shown
 from lib.ops.reach import CLOCK
 
-CODE = "resolved_by_operator"
 MAX_REASON_CHARS = 500
-OCCURRED = Fault(CODE, "A person found that it happened; its result was not kept.")
-NOT_EXECUTED = Fault(CODE, "A person found that it did not happen.")
+OCCURRED = Fault(RESOLVED, "A person found that it happened; its result was not kept.")
+NOT_EXECUTED = Fault(RESOLVED, "A person found that it did not happen.")
 
 Became = Literal["settled", "early", "changed", "unknown"]
 SAID: dict[Became, str] = {

@@ -46,6 +46,25 @@ def test_the_story_comes_true_in_real_processes(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "lib.dev", "demo"],
+        cwd=ROOT,
+        env=plain_environment() | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        told = iter(process.stdout.readline, "")
+        assert any("Starting a store" in line for line in told)
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        assert process.wait(15) == 130
+    assert "Traceback" not in rest
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_story_that_does_not_come_true_fails(capsys: pytest.CaptureFixture[str]) -> None:
     # The unguarded server in the place of the guarded one: two items where one was promised.
     assert demo(plain_environment(), guarded=UNGUARDED) == 1

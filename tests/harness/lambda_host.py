@@ -46,7 +46,7 @@ class Function:
 @contextmanager
 def warm_function(env: dict[str, str]) -> Generator[Function]:
     """Run a function with exactly this environment."""
-    popen = subprocess.Popen(  # noqa: S603  our own interpreter
+    popen = subprocess.Popen(
         [sys.executable, "-m", "tests.harness.lambda_host"],
         cwd=ROOT,
         env={"PATH": PATH, **env},

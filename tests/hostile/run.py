@@ -29,14 +29,14 @@ class Report:
     failed: list[str] = field(default_factory=list[str])
 
 
-async def run(url: str, *, seed: int, numbers: Iterable[int]) -> Report:
+async def run(url: str, *, seed: int, numbers: Iterable[int], wait_s: float = WAIT_S) -> Report:
     """Send the cases of these numbers, several at once."""
     report, gate = Report(), asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int) -> None:
         async with gate:
             case = make(seed, number)
-            wrong = await _judged(url, case, report)
+            wrong = await _judged(url, case, report, wait_s)
             if wrong is not None:
                 report.failed.append(
                     f"--seed {seed} --only {number} ({'+'.join(case.did)}): {wrong}"
@@ -53,12 +53,12 @@ async def is_well(url: str) -> bool:
     return all(result["isError"] is False for result in told)
 
 
-async def _judged(url: str, case: Case, report: Report) -> str | None:
+async def _judged(url: str, case: Case, report: Report, wait_s: float) -> str | None:
     try:
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(wait_s):
             answer = await exchanged(url, case.wire())
     except TimeoutError:
-        return f"no answer within {WAIT_S} s"
+        return f"no answer within {wait_s} s"
     statuses = [int(found) for found in STATUS.findall(answer)]
     report.statuses[statuses[-1] if statuses else 0] += 1
     if any(status >= 500 for status in statuses):

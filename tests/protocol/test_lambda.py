@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from tests.harness.lambda_host import Function, warm_function
 from tests.harness.stack import READ_KEY, WRITE_KEY, Stack
 from tests.harness.wire import META, MODERN
 
 HOST = "abc123.lambda-url.eu-central-1.on.aws"
-NEW = {"name": "läßt\N{SNOWMAN}", "quantity": 1}
+NEW: dict[str, Any] = {"name": "läßt\N{SNOWMAN}", "quantity": 1}
 
 type Build = Callable[[str, dict[str, str], bytes], dict[str, Any]]
 
@@ -41,7 +42,7 @@ def api_gateway(path: str, headers: dict[str, str], body: bytes) -> dict[str, An
 
 
 def post(tool: str, *, key: str = WRITE_KEY, **arguments: Any) -> tuple[str, dict[str, str], bytes]:
-    meta = {f"{META}/protocolVersion": MODERN, f"{META}/clientCapabilities": {}}
+    meta: dict[str, Any] = {f"{META}/protocolVersion": MODERN, f"{META}/clientCapabilities": {}}
     params = {"name": tool, "arguments": arguments, "_meta": meta}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = {
@@ -102,10 +103,17 @@ def test_a_command_starts_only_where_lambda_leaves_it_time(
 
 
 def test_connections_are_kept_from_one_event_to_the_next(stack: Stack, function: Function) -> None:
+    peers: set[tuple[str, int]] = set()
+    inner = stack.front.app
+
+    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
+        peers.add(scope["client"])
+        await inner(scope, receive, send)
+
+    stack.front.app = noting
     for key in "abc":
         event = api_gateway(*post("create_item", **NEW, idempotency_key=key))
         assert told(function.invoke(event))["outcome"] == "succeeded"
-    peers = {each.peer for each in stack.front.exchanges}
     assert len(peers) == 1
 
 

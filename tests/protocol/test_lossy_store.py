@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from lib.dev.engine import Engine
-from lib.dev.faults import AnswerLost, Fault, HalfAnswer, Held, ResetBefore, bad_gateway
+from lib.dev.faults import (
+    AnswerLost,
+    DeliveredTwice,
+    Fault,
+    HalfAnswer,
+    Held,
+    ResetBefore,
+    bad_gateway,
+)
 from lib.dev.store_faults import (
     MAX_REQUESTS,
     OVER_CAPACITY,
@@ -34,6 +42,7 @@ FAULTS: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
     "half an answer": (HalfAnswer(), True),
     "502 after": (bad_gateway("after"), True),
     "delayed past the time-out": (Held("after", 0.9), True),
+    "delivered twice": (DeliveredTwice(), True),
 }
 
 

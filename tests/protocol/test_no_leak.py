@@ -156,3 +156,5 @@ def check_it_spoke(written: str, target: str) -> None:
     assert len(told) > 40
     assert {line["kind"] for line in told} == {"list", "query", "command", None}
     assert {line["decision"] for line in told} == {"allow", "refuse"}
+    [swept, *_] = [line for line in written.splitlines() if '"event": "swept"' in line]
+    assert json.loads(swept[swept.index("{") :])["counts"].keys() >= {"looked", "left"}
