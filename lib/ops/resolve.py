@@ -15,9 +15,9 @@ from typing import Literal
 from rich.console import Group
 from rich.text import Text
 
+from lib.machinery.envelope import RESOLVED
 from lib.machinery.gate.audit import LOG, actor_name
 from lib.machinery.outcome import Fault
-from lib.machinery.envelope import RESOLVED
 from lib.machinery.runner.events import Resolve
 from lib.machinery.runner.holding import Holding
 from lib.machinery.runner.record import Record, Seen

@@ -1,12 +1,15 @@
 """The same decisions from a server process, and what tries to slip past them on the wire."""
 
 import base64
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.harness.audit import audit_lines
+from tests.harness.entrances import invoked, served
 from tests.harness.gate import (
     ENDPOINTS,
     NEEDS,
@@ -19,30 +22,34 @@ from tests.harness.gate import (
     key_of,
     reached,
 )
-from tests.harness.servers import client_of, in_process, running_server
+from tests.harness.servers import client_of, in_process
 from tests.harness.stack import READ_KEY, READ_TOKEN, WRITE_KEY, Stack
 from tests.harness.wire import LEGACY, META, MODERN, Mcp
 
 SAMPLE = [frozenset[str](), frozenset({READ}), frozenset({WRITE}), frozenset({READ, WRITE})]
 EXAMPLE = [name for name in NEEDS if not name.endswith("_ledger")]
+type Entrance = Callable[[dict[str, str]], AbstractAsyncContextManager[httpx.AsyncClient]]
 BOTH_TYPES = "application/json, text/event-stream"
 
 
+@pytest.mark.parametrize("entrance", [served, invoked], ids=["process", "lambda"])
 @pytest.mark.parametrize("place", [PLACES[0], PLACES[4]], ids=lambda place: place.name)
-async def test_a_server_process_decides_as_the_expectation_does(stack: Stack, place: Place) -> None:
-    with running_server(env_of(place, stack)) as process:
-        async with httpx.AsyncClient(base_url=process.url, timeout=10) as http:
-            for scopes in SAMPLE:
-                for endpoint in ENDPOINTS:
-                    mcp = Mcp(http=http, key=key_of(scopes), path=endpoint)
-                    listed = [tool["name"] for tool in (await mcp.result("tools/list"))["tools"]]
-                    names = reached(place, scopes, endpoint)
-                    assert listed == [name for name in names if name in EXAMPLE]
-                    for name in EXAMPLE:
-                        answer = await mcp.send("tools/call", name=name, arguments={})
-                        reason = expected(place, scopes, endpoint, name)
-                        assert (answer.status_code == 403) == (reason == "scope")
-                        assert ("Not allowed" in answer.text) == (reason in {"preview", "readonly"})
+async def test_entrances_from_outside_decide_as_the_expectation_does(
+    stack: Stack, place: Place, entrance: Entrance
+) -> None:
+    async with entrance(env_of(place, stack)) as http:
+        for scopes in SAMPLE:
+            for endpoint in ENDPOINTS:
+                mcp = Mcp(http=http, key=key_of(scopes), path=endpoint)
+                listed = [tool["name"] for tool in (await mcp.result("tools/list"))["tools"]]
+                names = reached(place, scopes, endpoint)
+                assert listed == [name for name in names if name in EXAMPLE]
+                for name in EXAMPLE:
+                    answer = await mcp.send("tools/call", name=name, arguments={})
+                    reason = expected(place, scopes, endpoint, name)
+                    assert (answer.status_code == 403) == (reason == "scope")
+                    assert ("Not allowed" in answer.text) == (reason in {"preview", "readonly"})
+    assert (stack.front.exchanges, stack.items.faults.seen) == ([], ())
 
 
 async def post(

@@ -1,0 +1,108 @@
+"""The record and its names: what is written is read back, and anything else is unreadable."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lib.contract import Principal
+from lib.machinery.outcome import Fault
+from lib.machinery.runner.record import (
+    OPEN_TTL_MS,
+    Guarantee,
+    Record,
+    Seen,
+    Unreadable,
+    decode,
+    encode,
+    open_index,
+    operation,
+    store_key,
+)
+
+WHO = Principal(issuer="https://issuer.example", subject="ann")
+RECORD = Record(
+    state="committed",
+    tool="create_order",
+    backend=Guarantee(kind="keyed", window_ms=86_400_000, sticky=True, can_ask=True),
+    fingerprint="f" * 64,
+    reference="r" * 64,
+    principal=WHO,
+    attempt="a",
+    lease_ms=65_000,
+    horizon_ms=125_000,
+    answer='{"id":"é"}',
+    digest="d",
+    fault=Fault("late", "It took a while."),
+    conflicts=1,
+    conflict="{}",
+)
+
+
+def test_a_record_is_read_back_as_it_was_written() -> None:
+    seen = decode(encode(RECORD), pttl_ms=RECORD.ttl_ms - 7)
+    assert seen == Seen(record=RECORD, text=encode(RECORD), age_ms=7)
+
+
+def changed(**more: Any) -> str:
+    return json.dumps({**json.loads(encode(RECORD)), **more})
+
+
+def without(name: str) -> str:
+    fields = json.loads(encode(RECORD))
+    del fields[name]
+    return json.dumps(fields)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "not json",
+        "[]",
+        changed(v=2),
+        changed(state="done"),
+        changed(epoch="1"),
+        changed(added_later=True),
+        changed(backend={"kind": "magic"}),
+        without("v"),
+        without("fingerprint"),
+        encode(RECORD)[:-1],
+    ],
+)
+def test_anything_else_is_unreadable(text: str) -> None:
+    assert decode(text, pttl_ms=RECORD.ttl_ms) == Unreadable()
+
+
+@pytest.mark.parametrize("pttl_ms", [-1, -2, OPEN_TTL_MS + 1])
+def test_a_record_without_a_sound_age_is_unreadable(pttl_ms: int) -> None:
+    assert decode(encode(replace(RECORD, ttl_ms=OPEN_TTL_MS)), pttl_ms=pttl_ms) == Unreadable()
+
+
+def test_an_operation_has_one_name_and_another_reference() -> None:
+    one, again = operation("production", WHO, "k"), operation("production", WHO, "k")
+    assert one == again
+    assert one.id != one.reference
+    assert store_key(one.id) == f"settle:1:{one.id}"
+    assert open_index("preview") == "settle:1:open:preview"
+
+
+def test_no_part_of_a_name_can_imitate_another() -> None:
+    # titen #104, margince #5315: the scope is the principal. A delimiter could be injected.
+    parts = [
+        ("production", "i", "s", "k"),
+        ("preview", "i", "s", "k"),
+        ("production", "j", "s", "k"),
+        ("production", "i", "t", "k"),
+        ("production", "i", "s", "l"),
+        ("production", "is", "", "k"),
+        ("production", "", "is", "k"),
+        ("production", "i", "sk", ""),
+        ("productioni", "", "s", "k"),
+        ("production", "i", "s\x00", "k"),
+        ("production", "i", "s", "\x00k"),
+    ]
+    names = {operation(e, Principal(issuer=i, subject=s), k).id for e, i, s, k in parts}
+    assert len(names) == len(parts)
