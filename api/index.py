@@ -3,8 +3,7 @@
 import time
 from secrets import token_hex
 
-from lib.backend import Backend
-from lib.backend.items import Items
+from lib.backend import connect
 from lib.machinery.app import create_app
 from lib.machinery.deployment import Ambient
 from lib.machinery.logs import open_logs
@@ -16,12 +15,7 @@ from lib.tools import catalogue
 open_logs()
 settings = read_settings()
 known = settings if isinstance(settings, Settings) else None
-backend = Backend(
-    items=Items(
-        read=known and known.read_backend,
-        write=known and known.write_backend,
-    )
-)
+backend = connect(read=known and known.read_backend, write=known and known.write_backend)
 app = create_app(
     settings,
     catalogue(backend),

@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lib.backend import Backend
-from lib.backend.items import Items
+from lib.backend import connect
 from lib.machinery.builtins import builtin_queries
 from lib.machinery.catalogue import catalogue_of
 from lib.machinery.describe import described
@@ -19,8 +18,8 @@ LOCK = Path(__file__).with_name("tools.lock.json")
 
 def listing() -> list[dict[str, Any]]:
     """Describe every tool as `tools/list` shows it to a grant that reaches all."""
-    declared = catalogue(Backend(items=Items(read=None, write=None)))
-    return [described(tool) for tool in catalogue_of(declared, builtin_queries()).tools]
+    offered = catalogue_of(catalogue(connect()), builtin_queries())
+    return [described(tool) for tool in offered.tools]
 
 
 def text() -> str:

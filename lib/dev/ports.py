@@ -22,18 +22,15 @@ def listen(port: int) -> socket.socket:
         return socket.create_server((HOST, port))
     except OSError as fault:
         raise PortTakenError(
-            f"Port {port} cannot be used: {_reason(port, fault)} Or choose another port, with"
-            " --port 0 any free one."
+            f"Port {port} cannot be used: {_reason(port, fault)}. Choose another port, or any free"
+            " one with --port 0."
         ) from fault
 
 
 def _reason(port: int, fault: OSError) -> str:
     if isinstance(fault, PermissionError):
-        return "the system keeps it for its administrator."
-    holder = _holder(port)
-    if holder is None:
-        return "another program listens on it. Stop that program."
-    return f"{holder} listens on it. Stop that program."
+        return "the system keeps it for its administrator"
+    return f"{_holder(port) or 'another program'} listens on it, and would have to be stopped"
 
 
 def _holder(port: int) -> str | None:

@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from lib.contract import Command, Query, Tool
 from lib.machinery.catalogue import KEY
-from lib.machinery.envelope import ENVELOPE_SCHEMA, KEY_RULE
+from lib.machinery.envelope import KEY_RULE
 from lib.machinery.inputs import MAX_KEY_CHARS
 
 type Schema = dict[str, Any]
@@ -20,6 +20,43 @@ KEY_SCHEMA: Schema = {
     "minLength": 1,
     "maxLength": MAX_KEY_CHARS,
     "description": "One per action the user asked for; the same again on every retry of it.",
+}
+
+
+ENVELOPE_SCHEMA: Schema = {
+    "outcome": {
+        "enum": [
+            "succeeded",
+            "rejected",
+            "not_executed",
+            "in_progress",
+            "in_doubt",
+            "key_reused",
+            "invalid",
+            "forbidden",
+            "store_unavailable",
+        ]
+    },
+    "side_effect": {
+        "enum": ["none", "occurred", "unknown"],
+        "description": "Whether this operation took effect, by any attempt, ever.",
+    },
+    "this_call": {"enum": ["executed", "replayed", "recovered", "not_executed"]},
+    "retry": {
+        "type": "object",
+        "properties": {
+            "advice": {"enum": ["never", "same_key", "new_key"]},
+            "after_ms": {"type": ["integer", "null"]},
+        },
+        "required": ["advice", "after_ms"],
+    },
+    "operation_id": {"type": ["string", "null"]},
+    "recorded": {"type": "boolean"},
+    "error": {
+        "type": ["object", "null"],
+        "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+        "required": ["code", "message"],
+    },
 }
 
 

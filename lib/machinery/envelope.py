@@ -39,41 +39,6 @@ NOT_ALLOWED = {
     "approval_expired": "the approval has expired; call again without it to be asked again",
     "approval_mismatch": "the approval was given for something else",
 }
-ENVELOPE_SCHEMA: dict[str, Any] = {
-    "outcome": {
-        "enum": [
-            "succeeded",
-            "rejected",
-            "not_executed",
-            "in_progress",
-            "in_doubt",
-            "key_reused",
-            "invalid",
-            "forbidden",
-            "store_unavailable",
-        ]
-    },
-    "side_effect": {
-        "enum": ["none", "occurred", "unknown"],
-        "description": "Whether this operation took effect, by any attempt, ever.",
-    },
-    "this_call": {"enum": ["executed", "replayed", "recovered", "not_executed"]},
-    "retry": {
-        "type": "object",
-        "properties": {
-            "advice": {"enum": ["never", "same_key", "new_key"]},
-            "after_ms": {"type": ["integer", "null"]},
-        },
-        "required": ["advice", "after_ms"],
-    },
-    "operation_id": {"type": ["string", "null"]},
-    "recorded": {"type": "boolean"},
-    "error": {
-        "type": ["object", "null"],
-        "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
-        "required": ["code", "message"],
-    },
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

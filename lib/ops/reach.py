@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from upstash_redis.asyncio import Redis
 from upstash_redis.errors import UpstashError
 
-from lib.backend import Backend
-from lib.backend.items import Items
+from lib.backend import connect
 from lib.machinery.builtins import builtin_queries
 from lib.machinery.catalogue import Catalogue, catalogue_of
 from lib.machinery.runner.deadline import Clock
@@ -59,7 +58,7 @@ def offered() -> Catalogue:
 
     Raises: DeclarationError: a tool contradicts itself.
     """
-    return catalogue_of(catalogue(Backend(items=Items(read=None, write=None))), builtin_queries())
+    return catalogue_of(catalogue(connect()), builtin_queries())
 
 
 @asynccontextmanager

@@ -1,13 +1,16 @@
 """What every client is put through: list, query, command, replay, be refused, be approved."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.harness.stack import READ_KEY, WRITE_KEY, Stack
+from tests.lock import LOCK
 
-QUERIES = ["get_item", "get_operation", "list_items", "list_toolsets", "search_items"]
-COMMANDS = ["create_item", "delete_item", "send_notice", "update_item"]
+LISTED = json.loads(LOCK.read_text())
+QUERIES = [tool["name"] for tool in LISTED if tool["annotations"]["readOnlyHint"]]
+COMMANDS = [tool["name"] for tool in LISTED if not tool["annotations"]["readOnlyHint"]]
 
 
 @dataclass(frozen=True, slots=True)

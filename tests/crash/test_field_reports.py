@@ -95,6 +95,41 @@ async def test_a_handler_that_changes_its_input_changes_no_fingerprint(stack: St
     assert len(effects) == 1
 
 
+async def taken_over(mcp: Mcp, tool: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Call until the lease of the attempt before has ended; give what the taking over got."""
+    told = await mcp.settle(tool, **asked)
+    while told["outcome"] == "in_progress":
+        await asyncio.sleep(told["retry"]["after_ms"] / 1000)
+        told = await mcp.settle(tool, **asked)
+    return told
+
+
+async def test_a_late_success_is_believed_from_an_attempt_that_was_taken_over(
+    stack: Stack,
+) -> None:
+    """powertools-lambda-python #8049: what is known is not thrown away for being late."""
+    commit, resent = Stopped(executes="late"), Stopped(executes="late")
+    stack.store_faults.plan(commit, on=nth(2, moves("key")))
+    stack.items.faults.plan(resent, on=nth(2, CREATE.is_sent("key")))
+    async with lossy_client(stack, STORE_TIMEOUT_S="8") as http:
+        mcp = Mcp(http=http)
+        late = asyncio.create_task(mcp.settle("create_item", **created("key")))
+        assert await asyncio.to_thread(commit.reached.wait, 5)
+        heir = asyncio.create_task(taken_over(mcp, "create_item", created("key")))
+        assert await asyncio.to_thread(resent.reached.wait, 8)
+        commit.released.set()
+        first = await late
+        known = await mcp.settle("get_operation", idempotency_key="key")
+        resent.released.set()
+        second = await heir
+    assert (first["outcome"], first["recorded"], known["outcome"]) == (
+        "succeeded",
+        True,
+        "succeeded",
+    )
+    assert (second["result"], CREATE.effects(stack, "key")) == (first["result"], 1)
+
+
 async def test_a_stale_owners_success_is_a_conflict_and_the_first_answer_stays(
     stack: Stack, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -107,10 +142,7 @@ async def test_a_stale_owners_success_is_a_conflict_and_the_first_answer_stays(
     async with client_of(in_process(env, tools=[file_batch(effects)])) as http:
         stale = asyncio.create_task(Mcp(http=http).settle("create_batch", **asked))
         assert await asyncio.to_thread(stop.reached.wait, 5)
-        told: dict[str, Any] = {"outcome": "in_progress", "retry": {"after_ms": 0}}
-        while told["outcome"] == "in_progress":
-            await asyncio.sleep(told["retry"]["after_ms"] / 1000)
-            told = await Mcp(http=http).settle("create_batch", **asked)
+        told = await taken_over(Mcp(http=http), "create_batch", asked)
         stop.released.set()
         late = await stale
     async with seeds_of(stack) as seeds:
@@ -141,6 +173,8 @@ async def test_a_settled_record_still_knows_what_it_was_for(stack: Stack, state:
             said = await mcp.agree(each.kind.tool, **other)
             assert (said["outcome"], said["side_effect"]) == ("key_reused", "none")
         assert len(stack.items.faults.seen) == before
+        await callers.call()
+        assert {each.last["outcome"] for each in told.values()} == {known}
 
 
 async def test_the_same_arguments_spelled_otherwise_are_the_same(stack: Stack) -> None:

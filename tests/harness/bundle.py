@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.harness.servers import ROOT
+from tests.harness.tree import copy_tree
 
 NODE_BIN = ROOT / "tests" / "node" / "node_modules" / ".bin"
 BUILD_S = 300
@@ -26,13 +27,7 @@ START_S = 30
 
 def build(folder: Path, *, secret: str) -> Path:
     """Build a copy of the tree as `vercel build` does, with stray secrets beside it."""
-    tree = folder / "tree"
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
-    for name in names.stdout.split("\0"):
-        if name and (ROOT / name).is_file():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, tree / name)
+    tree = copy_tree(folder / "tree")
     for stray in (".env", ".env.local", ".local/keys"):
         (tree / stray).parent.mkdir(exist_ok=True)
         (tree / stray).write_text(f"BACKEND_WRITE_TOKEN={secret}\n")
@@ -44,14 +39,15 @@ def build(folder: Path, *, secret: str) -> Path:
         [NODE_BIN / "vercel", "build", "--standalone", "--yes", "--output", out],
         cwd=tree,
         check=True,
-        env=_tools(),
+        env=tools(),
         timeout=BUILD_S,
         capture_output=True,
     )
     return out
 
 
-def _tools() -> dict[str, str]:
+def tools() -> dict[str, str]:
+    """Give an environment in which Vercel's CLI finds a real Python, uv and Node."""
     # Real interpreters come first: shims in front of them mislead the builder.
     uv = os.environ.get("UV") or shutil.which("uv") or "uv"  # noqa: TID251
     folders = [Path(sys.base_prefix) / "bin", Path(uv).parent, NODE_BIN]

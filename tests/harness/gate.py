@@ -12,8 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from lib.backend import Backend
-from lib.backend.items import Items
+from lib.backend import connect
 from lib.contract import Call, Command, Query, Scope, Tool, Unaskable
 from lib.tools import catalogue
 from tests.harness.stack import Stack
@@ -143,7 +142,7 @@ async def _perform(_entry: Entry, _call: Call) -> Entry:
 
 def product_tools() -> list[Tool]:
     """Declare the example's tools without a backend, and the ledger's."""
-    return [*catalogue(Backend(items=Items(read=None, write=None))), *ledger_tools()]
+    return [*catalogue(connect()), *ledger_tools()]
 
 
 def ledger_tools() -> list[Tool]:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from lib.backend import Backend
-from lib.backend.items import MEANINGS, Items
+from lib.backend import connect
+from lib.backend.items import MEANINGS
 from lib.backend.wire import Wire
 from lib.contract import BackendError, Call, Command, Lookup, OccurredError, Tool, Unique
 from lib.settings import Settings
@@ -83,8 +83,8 @@ def every_class(settings: Settings, *, settle_time: timedelta | None = None) -> 
 
     Args: settle_time: what `update_item` declares instead of the example's 5 s.
     """
-    items = Items(read=settings.read_backend, write=settings.write_backend)
-    tools = [*catalogue(Backend(items=items))]
+    backend = connect(read=settings.read_backend, write=settings.write_backend)
+    tools = [*catalogue(backend)]
     tools.append(create_label(Labels(Wire(settings.write_backend, MEANINGS))))
     return [_settling(tool, settle_time) for tool in tools]
 

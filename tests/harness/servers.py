@@ -18,8 +18,7 @@ from typing import IO
 import httpx
 from fastapi import FastAPI
 
-from lib.backend import Backend
-from lib.backend.items import Items
+from lib.backend import connect
 from lib.contract import Tool
 from lib.machinery.app import create_app
 from lib.machinery.deployment import Ambient
@@ -104,13 +103,13 @@ def in_process(
     import_module("lib.machinery.server")  # its first import would count against a call's time
     settings = settings_of(env)
     known = settings if isinstance(settings, Settings) else None
-    items = Items(read=known and known.read_backend, write=known and known.write_backend)
+    backend = connect(read=known and known.read_backend, write=known and known.write_backend)
     ambient = Ambient(
         clock=clock or Clock(steady=time.monotonic, wall=time.time),  # noqa: TID251  as api/ does
         new_id=lambda: token_hex(16),
         platform_end=platform_end,
     )
-    declared = catalogue(Backend(items=items)) if tools is None else tools
+    declared = catalogue(backend) if tools is None else tools
     app = create_app(settings, declared, ambient)
     _KEPT.append(app)
     return app

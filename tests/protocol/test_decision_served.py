@@ -49,7 +49,7 @@ async def test_entrances_from_outside_decide_as_the_expectation_does(
                     reason = expected(place, scopes, endpoint, name)
                     assert (answer.status_code == 403) == (reason == "scope")
                     assert ("Not allowed" in answer.text) == (reason in {"preview", "readonly"})
-    assert (stack.front.exchanges, stack.items.faults.seen) == ([], ())
+    assert (stack.front.exchanges, stack.written) == ([], [])
 
 
 async def post(

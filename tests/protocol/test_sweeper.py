@@ -104,6 +104,7 @@ async def test_it_takes_fifty_oldest_first_and_old_doubts_do_not_fill_every_batc
         assert await sweep(http) == counts(looked=50, settled=0, in_doubt=50, left=10)
         states = [record and record.state for key in keys if (record := await seeds.record(key))]
         assert states == ["in_doubt"] * 60
+        assert (await seeds.open())[:10] == [named(key).id for key in keys[40:50]]
 
 
 async def test_a_live_lease_is_never_taken_even_where_the_index_calls_it_due(

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from lib.backend import Backend
+from lib.backend import connect
 from lib.contract import Command, Tool
 from lib.tools import catalogue
 from tests.tools.fake_items import FakeItems, call_under
@@ -19,7 +20,7 @@ def items() -> FakeItems:
 
 @pytest.fixture
 def tools(items: FakeItems) -> dict[str, Tool]:
-    return {tool.name: tool for tool in catalogue(Backend(items=items))}
+    return {tool.name: tool for tool in catalogue(replace(connect(), items=items))}
 
 
 @pytest.fixture

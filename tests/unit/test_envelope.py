@@ -6,7 +6,8 @@ Source: PROTOCOL §8; square-mcp-server #31 and KeeperHub #1884 (what models do 
 import pytest
 
 from lib.contract import OperationId
-from lib.machinery.envelope import ENVELOPE_SCHEMA, envelope, words
+from lib.machinery.describe import ENVELOPE_SCHEMA
+from lib.machinery.envelope import envelope, words
 from lib.machinery.outcome import (
     Fault,
     Forbidden,
@@ -67,8 +68,10 @@ SAID: dict[str, tuple[Outcome, tuple[str, str, str, int | None], str]] = {
     "limited before the claim": (
         NotExecuted(fault=BUSY, after_ms=9_000, side_effect="unknown"),
         ("not_executed", "unknown", "same_key", 9_000),
-        "Nothing was sent by this call; what earlier calls did is not known now. "
-        "Retry with the same key and arguments after 9 s.",
+        (
+            "Nothing was sent by this call; what earlier calls did is not known now. "
+            "Retry with the same key and arguments after 9 s."
+        ),
     ),
     "in progress": (
         InProgress(after_ms=3_000),
@@ -83,8 +86,10 @@ SAID: dict[str, tuple[Outcome, tuple[str, str, str, int | None], str]] = {
     "in doubt, cannot be asked": (
         InDoubt(fault=BUSY, after_ms=None),
         ("in_doubt", "unknown", "never", None),
-        "It may have happened. Do not repeat it under a new key; a person has to check "
-        f"(operation {ID}).",
+        (
+            "It may have happened. Do not repeat it under a new key; a person has to check "
+            f"(operation {ID})."
+        ),
     ),
     "key reused": (
         KeyReused(),
@@ -99,14 +104,18 @@ SAID: dict[str, tuple[Outcome, tuple[str, str, str, int | None], str]] = {
     "forbidden": (
         Forbidden(reason="preview", side_effect="unknown"),
         ("forbidden", "unknown", "never", None),
-        "Not allowed: this is a preview deployment, which has no credentials for commands. "
-        "Nothing was sent by this call.",
+        (
+            "Not allowed: this is a preview deployment, which has no credentials for commands. "
+            "Nothing was sent by this call."
+        ),
     ),
     "store unavailable": (
         StoreUnavailable(after_ms=2_000),
         ("store_unavailable", "unknown", "same_key", 2_000),
-        "Nothing was sent by this call; what earlier calls did is not known now. "
-        "Retry with the same key and arguments after 2 s.",
+        (
+            "Nothing was sent by this call; what earlier calls did is not known now. "
+            "Retry with the same key and arguments after 2 s."
+        ),
     ),
 }
 

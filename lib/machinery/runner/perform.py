@@ -20,7 +20,7 @@ from lib.machinery.outcome import (
     Succeeded,
 )
 from lib.machinery.runner.deadline import Deadline, Limits
-from lib.machinery.runner.decide import may_send
+from lib.machinery.runner.decide import DISPATCH_MARGIN_S, may_send
 from lib.machinery.runner.events import (
     Absent,
     Ask,
@@ -177,7 +177,11 @@ class _Attempt:
 
     async def _written(self, event: Occurred | Report) -> Verdict:
         verdict = await self.holding.obey(event)
-        self.is_settled = True
+        match verdict:
+            case Tell(Succeeded(recorded=False)):
+                pass  # a cancelled call, whose caller hears nothing, tries once more
+            case _:
+                self.is_settled = True
         return verdict
 
     def _fresh(self) -> Record:
@@ -203,7 +207,9 @@ class _Attempt:
         return max(0.0, min(self.limits.backend_timeout_s, left))
 
     def _has_time_after(self, wait_s: float) -> bool:
-        return self.deadline.remaining_s() - wait_s > self.limits.commit_budget_s
+        # Who waits for a twin that turns out dead must still have the time to take over.
+        needed_s = self.limits.commit_budget_s + 2 * DISPATCH_MARGIN_S
+        return self.deadline.remaining_s() - wait_s > needed_s
 
     def _may_send(self) -> bool:
         return may_send(
