@@ -1,6 +1,6 @@
 """The same application behind AWS Lambda: Function URLs and API Gateway's HTTP APIs (format 2.0).
 
-Set the function's handler to `lib.aws_lambda.handler`, install the extra `aws`. It reads the same
+The function's handler is `lib.aws_lambda.handler`; install the extra `aws`. It reads the same
 names as on Vercel, but nobody sets Vercel's own: set VERCEL_ENV=production (unset, it is a
 development server), list the function's host name in ALLOWED_HOSTS, let MAX_DURATION_S equal the
 function's time-out, and pack no `.env`, which would be read. Call `GET /api/cron/reconcile` from a

@@ -38,12 +38,33 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.fixture
 def stack(engine: Engine, tmp_path: Path) -> Iterator[Stack]:
     """An empty store and an empty items service."""
+    empty(engine)
+    with running_stack(engine, tmp_path) as parts:
+        yield parts
+
+
+@pytest.fixture(scope="session")
+def standing_stack(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Parts that stay up, because starting and stopping them is most of a short test's time."""
+    with running_stack(engine, tmp_path_factory.mktemp("standing")) as parts:
+        yield parts
+
+
+@pytest.fixture
+def shared_stack(engine: Engine, standing_stack: Stack) -> Stack:
+    """An empty store, no faults planned, and an items service that others have used before."""
+    empty(engine)
+    standing_stack.store_faults.clear()
+    standing_stack.items.faults.clear()
+    return standing_stack
+
+
+def empty(engine: Engine) -> None:
+    """Forget every record."""
     with socket.socket(socket.AF_UNIX) as wire:
         wire.connect(str(engine.socket_path))
         wire.sendall(b"FLUSHALL\r\n")
         assert wire.recv(16) == b"+OK\r\n"
-    with running_stack(engine, tmp_path) as parts:
-        yield parts
 
 
 @pytest.fixture(scope="session")

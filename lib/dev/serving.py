@@ -52,6 +52,17 @@ class _Server(uvicorn.Server):
     async def main_loop(self) -> None:
         await self._leave.wait()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        # Nobody is connected: uvicorn's pause of 0.1 s, for clients to notice, is for nobody.
+        for server in self.servers:
+            server.close()
+        for each in sockets or []:
+            each.close()
+        await self.lifespan.shutdown()
+
     def leave(self) -> None:
         # The loop is closed when the server ended by itself.
         with suppress(RuntimeError):

@@ -1,16 +1,11 @@
 """What every client is put through: list, query, command, replay, be refused, be approved."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.harness.listed import COMMANDS, QUERIES
 from tests.harness.stack import READ_KEY, WRITE_KEY, Stack
-from tests.lock import LOCK
-
-LISTED = json.loads(LOCK.read_text())
-QUERIES = [tool["name"] for tool in LISTED if tool["annotations"]["readOnlyHint"]]
-COMMANDS = [tool["name"] for tool in LISTED if not tool["annotations"]["readOnlyHint"]]
 
 
 @dataclass(frozen=True, slots=True)

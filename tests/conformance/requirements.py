@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 CRASH = "tests/crash/test_field_reports.py::"
 PROTOCOL = "tests/protocol/test_"
+OWNERS = "tests/crash/test_owners.py::"
 KILLS = "tests/crash/test_kills.py::"
 
 
@@ -51,13 +52,13 @@ REPORTS = (
         id="only-yours",
         source=("powertools-lambda-typescript #5675", "powertools-lambda-typescript #5717"),
         behaviour="a refused duplicate deletes nothing of the owner",
-        test=f"{CRASH}test_a_refused_duplicate_deletes_nothing_of_the_owner",
+        test=f"{OWNERS}test_a_refused_duplicate_deletes_nothing_of_the_owner",
     ),
     Report(
         id="fingerprint-first",
         source=("powertools-lambda-python #1093",),
         behaviour="the fingerprint is taken once, before a handler can change its input",
-        test=f"{CRASH}test_a_handler_that_changes_its_input_changes_no_fingerprint",
+        test=f"{OWNERS}test_a_handler_that_changes_its_input_changes_no_fingerprint",
     ),
     Report(
         id="commit-keeps-fingerprint",
@@ -88,7 +89,7 @@ REPORTS = (
         id="lock-covers-work",
         source=("Truxify #5846", "langwatch #6511", "noveum orbit #455"),
         behaviour="a twin of slow work waits, and never runs",
-        test=f"{CRASH}test_a_twin_of_slow_work_waits_and_never_runs",
+        test=f"{OWNERS}test_a_twin_of_slow_work_waits_and_never_runs",
     ),
     Report(
         id="age-is-no-evidence",
@@ -135,9 +136,15 @@ REPORTS = (
         "test_a_wire_that_stays_broken_leaves_every_class_in_doubt_for_its_retry",
     ),
     Report(
+        id="late-is-not-lost",
+        source=("powertools-lambda-python #8049",),
+        behaviour="a late success is believed from an attempt that was taken over",
+        test=f"{OWNERS}test_a_late_success_is_believed_from_an_attempt_that_was_taken_over",
+    ),
+    Report(
         id="first-answer-stays",
         source=("exactly-once 0.2.1",),
         behaviour="a stale owner's success is a conflict that a person is told of",
-        test=f"{CRASH}test_a_stale_owners_success_is_a_conflict_and_the_first_answer_stays",
+        test=f"{OWNERS}test_a_stale_owners_success_is_a_conflict_and_the_first_answer_stays",
     ),
 )

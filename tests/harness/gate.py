@@ -141,8 +141,9 @@ async def _perform(_entry: Entry, _call: Call) -> Entry:
 
 
 def product_tools() -> list[Tool]:
-    """Declare the example's tools without a backend, and the ledger's."""
-    return [*catalogue(connect()), *ledger_tools()]
+    """Declare the example's tools without a backend, and the ledger's; no tool of yours."""
+    example = [tool for tool in catalogue(connect()) if tool.name in NEEDS]
+    return [*example, *ledger_tools()]
 
 
 def ledger_tools() -> list[Tool]:

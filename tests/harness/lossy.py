@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import anyio
@@ -18,6 +19,7 @@ from tests.harness.stack import Stack
 from tests.harness.wire import Mcp
 
 SETTLES = timedelta(milliseconds=400)
+CREWS = count(1)  # so that no two tests on one items service share a reference
 TIMES = {
     "MAX_DURATION_S": "3",
     "BACKEND_TIMEOUT_S": "1",
@@ -64,8 +66,9 @@ class Callers:
     ) -> None:
         """Put the items into place."""
         self.stack, self._mcp = stack, Mcp(http=http)
-        self.told = {kind.tool: Told(kind=kind, key=f"key-{kind.tool}") for kind in kinds}
-        self._items = {tool: new_item(stack, tool) for tool in self.told}
+        crew = next(CREWS)
+        self.told = {kind.tool: Told(kind=kind, key=f"{kind.tool}-{crew}") for kind in kinds}
+        self._items = {tool: new_item(stack, told.key) for tool, told in self.told.items()}
 
     async def call(self) -> Mapping[str, Told]:
         """Call each command once, all at once."""

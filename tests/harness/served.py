@@ -5,7 +5,9 @@ store and no backend can see: the outcome is written down, and not yet told. `/u
 plain handler does: it sends, and answers.
 """
 
+import os
 import time
+from datetime import timedelta
 from secrets import token_hex
 from typing import Any
 
@@ -23,6 +25,7 @@ from tests.harness.labels import every_class
 from tests.harness.wire import PLAIN
 
 HOLD = b"x-test-hold"  # a URL to ask, and to wait for, before an outcome is told
+SETTLES_S = float(os.environ.get("TEST_SETTLES_S", "5"))  # noqa: TID251  of `update_item`
 
 found = read_settings()
 assert isinstance(found, Settings), found
@@ -73,7 +76,9 @@ def build() -> Any:
         new_id=lambda: token_hex(16),
         platform_end=lambda: None,
     )
-    built = create_app(settings, every_class(settings), ambient)
+    built = create_app(
+        settings, every_class(settings, settle_time=timedelta(seconds=SETTLES_S)), ambient
+    )
     built.router.routes.append(Route("/unguarded", unguarded, methods=["POST"]))
     return holding(built)
 

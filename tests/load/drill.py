@@ -78,9 +78,8 @@ async def drill(fleet: Fleet, stack: Stack, jobs: list[Job], *, kill_every_s: fl
 
     killer = asyncio.create_task(fleet.kill_every(kill_every_s))
     await asyncio.gather(*(caller() for _ in range(CALLERS)))
-    killer.cancel()
-    await asyncio.wait([killer])
-    seconds = time.monotonic() - started
+    seconds, fleet.is_over = time.monotonic() - started, True
+    await killer
     given_up = [job for job in jobs if job.is_open]
     by_sweeper = await _swept(fleet, given_up)
     await asyncio.gather(*(_pursue(fleet, job, until_definite=True) for job in given_up))

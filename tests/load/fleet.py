@@ -19,6 +19,7 @@ TIMES = {
     "BACKEND_TIMEOUT_S": "1.5",
     "COMMIT_BUDGET_S": "0.5",
     "KILL_SLACK_S": "0.2",
+    "TEST_SETTLES_S": "1",
 }
 
 
@@ -40,6 +41,7 @@ class Fleet:
     berths: list[Berth] = field(default_factory=list[Berth])
     gone: list[httpx.AsyncClient] = field(default_factory=list[httpx.AsyncClient])
     killed: int = 0
+    is_over: bool = False
 
     def launch(self) -> Berth:
         """Start a server; it is answering when its first caller is answered."""
@@ -61,10 +63,15 @@ class Fleet:
         self.berths[place] = await asyncio.to_thread(self.launch)
 
     async def kill_every(self, seconds: float) -> None:
-        """Kill one after the other until cancelled."""
-        while True:
-            await asyncio.sleep(seconds)
+        """Kill one after the other until it is over; never before all of them answer again."""
+        while not self.is_over:
+            await asyncio.gather(asyncio.sleep(seconds), self.answer())
             await self.kill_one()
+
+    async def answer(self) -> None:
+        """Wait until every server has answered."""
+        for berth in self.berths:
+            await Mcp(http=berth.http).result("tools/list")
 
 
 @asynccontextmanager
@@ -73,8 +80,7 @@ async def running_fleet(nursery: Nursery, stack: Stack, *, seed: int) -> AsyncGe
     fleet = Fleet(nursery, stack.env(**TIMES), random.Random(seed))  # noqa: S311  no secret
     fleet.berths += [fleet.launch() for _ in range(SIZE)]
     try:
-        for berth in fleet.berths:
-            await Mcp(http=berth.http).result("tools/list")
+        await fleet.answer()
         yield fleet
     finally:
         for berth in fleet.berths:

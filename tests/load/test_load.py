@@ -42,9 +42,9 @@ async def test_64_duplicates_over_three_servers_are_one_effect_and_one_answer(
 async def test_commands_under_kills_are_neither_lost_nor_doubled(
     stack: Stack, nursery: Nursery
 ) -> None:
-    jobs = jobs_of(stack, 240)
+    jobs = jobs_of(stack, 160)
     async with running_fleet(nursery, stack, seed=SEED) as fleet:
-        found = await drill(fleet, stack, jobs, kill_every_s=0.8)
+        found = await drill(fleet, stack, jobs, kill_every_s=0.6)
     assert (found["doubled"], found["lost"], found["open"]) == ([], [], []), found
     assert found["effects"] == found["outcomes"]["succeeded"], found
     assert found["kills"] >= 2, found

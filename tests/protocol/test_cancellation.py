@@ -32,6 +32,11 @@ PATIENT = {
 }
 
 
+@pytest.fixture(name="stack")
+def standing(shared_stack: Stack) -> Stack:
+    return shared_stack
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """Where each call stands when it is cancelled; nth: of its requests there."""

@@ -39,10 +39,15 @@ NO_EVIDENCE: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
     "502 after": (bad_gateway("after"), True),
     "503 before": (unavailable("before"), False),
     "503 after": (unavailable("after"), True),
-    "lands late": (LandsLate(0.2), True),
+    "lands late": (LandsLate(0.6), True),
     "delayed past the time-out": (Held("after", 1.3), True),
     "held before, past the time-out": (Held("before", 1.3), True),
 }
+
+
+@pytest.fixture(name="stack")
+def standing(shared_stack: Stack) -> Stack:
+    return shared_stack
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,16 +89,14 @@ async def walk(mcp: Mcp, limits: list[int], **sent: Any) -> tuple[list[int], lis
 
 
 @pytest.mark.parametrize("size", [10, 2_600, 3_000, 60_000, 130_000, 260_000])
-@pytest.mark.parametrize("limits", [[100], [7], [100, 3, 50]])
-async def test_no_row_is_lost_or_doubled_at_any_size(
-    stack: Stack, size: int, limits: list[int]
-) -> None:
-    total = 250 if size < 10_000 else 40
+async def test_no_row_is_lost_or_doubled_at_any_size(stack: Stack, size: int) -> None:
+    total = 250 if size < 10_000 else 30
     async with calling(stack) as mcp:
-        ids, counts = await walk(mcp, limits, size=size, count=total)
-    assert ids == list(range(total))
-    if size == 60_000 and limits == [100]:
-        assert max(counts) == 4
+        for limits in ([100], [7], [100, 3, 50]):
+            ids, counts = await walk(mcp, limits, size=size, count=total)
+            assert ids == list(range(total))
+            if size == 60_000 and limits == [100]:
+                assert max(counts) == 4
 
 
 async def test_one_row_above_the_cap_is_an_error_that_says_so(stack: Stack) -> None:

@@ -19,7 +19,7 @@ from tests.harness.seeds import LOOKUP, UNASKABLE, now_ms, seeds_of
 from tests.harness.servers import client_of
 from tests.harness.stack import CRON_SECRET, Stack
 
-AMPLE = {"MAX_DURATION_S": "20"}
+AMPLE = {"MAX_DURATION_S": "20", "BACKEND_TIMEOUT_S": "5"}
 PATH = "/api/cron/reconcile"
 
 
@@ -169,6 +169,17 @@ async def test_a_settlement_that_the_store_did_not_take_is_not_counted_as_one(
         record = await seeds.record("found")
         assert record is not None
         assert (record.state, await seeds.open()) == ("started", [named("found").id])
+
+
+async def test_where_the_settings_leave_no_room_it_looks_at_one_each_time(stack: Stack) -> None:
+    tight = {"MAX_DURATION_S": "4", "BACKEND_TIMEOUT_S": "3", "COMMIT_BUDGET_S": "1"}
+    async with seeds_of(stack) as seeds, client(stack, **tight) as http:
+        for key in ("one", "two"):
+            await seeds.begun(key, UNASKABLE, tool="send_notice")
+        assert await sweep(http) == counts(looked=1, settled=0, in_doubt=1, left=1)
+        assert await sweep(http) == counts(looked=1, settled=0, in_doubt=1, left=1)
+        records = [await seeds.record(key) for key in ("one", "two")]
+    assert [each.state for each in records if each] == ["in_doubt"] * 2
 
 
 async def test_a_silent_store_is_said_and_nothing_is_asked(stack: Stack) -> None:

@@ -85,7 +85,7 @@ def offenders(room: Path, nouns: str) -> list[str]:
         f"{relative(path)}:{number}: {line.strip()}"
         for path in sorted(room.rglob("*.py"))
         for number, line in enumerate(path.read_text().splitlines(), 1)
-        if number not in prose(path) and found.search(line)
+        if found.search(line) and number not in prose(path)
     ]
 
 

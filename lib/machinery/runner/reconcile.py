@@ -56,8 +56,8 @@ class Sweeper:
         due, count = await self.store.due(BATCH)
         swept = Swept()
         for operation_id in due:
-            if not self._has_time():
-                break
+            if swept.looked and not self._has_time():
+                break  # but one each time, also where the settings leave no room for a second
             try:
                 verdict = await self._look(operation_id)
             except StoreSilentError:

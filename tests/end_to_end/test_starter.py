@@ -1,0 +1,98 @@
+"""The template as a starter: each documented way to make it yours, taken step by step in a copy.
+
+The code comes from README.md and docs/STARTER.md; only where it goes is said here.
+"""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.harness.servers import ROOT, running_server
+from tests.harness.stack import WRITE_TOKEN, Stack
+from tests.harness.starter import add_after, apply, check, run, section
+from tests.harness.tree import copy_tree_with_environment
+from tests.harness.wire import Mcp
+
+README, STARTER = ROOT / "README.md", ROOT / "docs" / "STARTER.md"
+YOURS = ("lib/tools", "lib/backend", "tests/tools")
+HOUSE = ("tests/unit/test_house.py", "tests/tools", "tests/protocol/test_listing.py")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return copy_tree_with_environment(tmp_path / "tree")
+
+
+async def test_a_query_and_a_command_are_added_to_a_noun_by_the_readme(
+    stack: Stack, tree: Path
+) -> None:
+    (query,) = section(README, "### Add a query").blocks("python")
+    (command,) = section(README, "### Add a command").blocks("python")
+    noun = tree / "lib" / "tools" / "items.py"
+    noun.write_text(f"{noun.read_text()}\n\n{query}\n\n{command}")
+    add_after(
+        tree,
+        "lib/tools/__init__.py",
+        {
+            "    create_item,\n": "    create_spare,\n",
+            "    get_item,\n": "    get_stock,\n",
+            "        get_item(items),\n": "        get_stock(items),\n",
+            "        create_item(items),\n": "        create_spare(items),\n",
+        },
+    )
+    check(tree, rooms=YOURS, tests=HOUSE)
+    with running_server(stack.env(MAX_DURATION_S="20"), cwd=tree) as server:
+        async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
+            mcp = Mcp(http=http)
+            first, again = [
+                await mcp.settle("create_spare", item_id="i1", idempotency_key="k") for _ in "12"
+            ]
+            stock = await mcp.call("get_stock", item_id=first["result"]["id"])
+    assert (first["outcome"], again["this_call"]) == ("succeeded", "replayed")
+    assert stock["structuredContent"] == {"quantity": 1}
+    assert stack.items.effects().created == 1
+
+
+async def test_a_noun_of_your_own_is_added_and_then_the_example_is_removed(
+    stack: Stack, tree: Path
+) -> None:
+    add_noun(tree)
+    check(tree, rooms=YOURS, tests=HOUSE)
+    await put_a_label(stack, tree, key="with the example")
+    remove_example(tree)
+    check(tree, rooms=("api", "lib", "tests"), tests=("tests",))
+    await put_a_label(stack, tree, key="without it")
+    assert stack.items.effects().labels == 2
+
+
+def add_noun(tree: Path) -> None:
+    steps = section(STARTER, "## A noun of your own")
+    backend, tools = steps.blocks("python")
+    (lists,) = steps.blocks("diff")
+    (tree / "lib" / "backend" / "labels.py").write_text(backend)
+    (tree / "lib" / "tools" / "labels.py").write_text(tools)
+    apply(tree, lists)
+
+
+def remove_example(tree: Path) -> None:
+    steps = section(STARTER, "## Without the example")
+    (commands,), (lists,) = steps.blocks("sh"), steps.blocks("diff")
+    run(tree, "/bin/sh", "-ec", commands)
+    apply(tree, lists)
+
+
+async def put_a_label(stack: Stack, tree: Path, *, key: str) -> None:
+    bearer = {"Authorization": f"Bearer {WRITE_TOKEN}", "Idempotency-Key": key}
+    async with httpx.AsyncClient(base_url=stack.items_url, headers=bearer) as service:
+        item = (await service.post("/items", json={"name": "lamp", "quantity": 1})).json()
+    label = {"item_id": item["id"], "text": "fragile"}
+    with running_server(stack.env(MAX_DURATION_S="20"), cwd=tree) as server:
+        async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
+            mcp = Mcp(http=http)
+            done, again = [
+                await mcp.settle("create_label", **label, idempotency_key=key) for _ in "12"
+            ]
+            found = await mcp.call("get_label", reference=done["result"]["reference"])
+    assert (done["outcome"], again["this_call"]) == ("succeeded", "replayed")
+    assert found["structuredContent"] == done["result"]
