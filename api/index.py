@@ -3,14 +3,17 @@
 import time
 from secrets import token_hex
 
-from lib.backend import connect
-from lib.machinery.app import create_app
-from lib.machinery.deployment import Ambient
-from lib.machinery.logs import open_logs
-from lib.machinery.platform import platform_end
-from lib.machinery.runner.deadline import Clock
-from lib.settings import Settings, read_settings
-from lib.tools import catalogue
+from lib.machinery.loading import loading
+
+with loading("lib.machinery.app"):
+    from lib.backend import connect
+    from lib.machinery.app import create_app
+    from lib.machinery.deployment import Ambient
+    from lib.machinery.logs import open_logs
+    from lib.machinery.platform import platform_end
+    from lib.machinery.runner.deadline import Clock
+    from lib.settings import Settings, read_settings
+    from lib.tools import catalogue
 
 open_logs()
 settings = read_settings()

@@ -3,19 +3,17 @@
 Source: DESIGN §4 (wire forms), §7 (one decision); PROTOCOL §3 (read, never to decide).
 """
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from lib.contract import Call, Command, OperationId, Query, Scope, Tool
 from lib.machinery.caller import CALLER, Caller
-from lib.machinery.calls import QueryError
-from lib.machinery.envelope import envelope, words
 from lib.machinery.gate.decide import Denied
 from lib.machinery.inputs import MAX_KEY_CHARS, InputError, key_problems
-from lib.machinery.runner.record import Seen, Unreadable, operation
-from lib.machinery.runner.store import StoreSilentError
-from lib.machinery.runner.transitions import told
+
+if TYPE_CHECKING:
+    from lib.machinery.runner.record import Seen
 
 TOOLSET = "settle"
 UNKNOWN = "Nothing is known under this key. That does not prove that nothing happened."
@@ -94,6 +92,10 @@ def builtin_queries() -> tuple[Query[Any, Any], ...]:
 
 async def get_operation(arguments: GetOperation, call: Call) -> KnownOperation:
     """Look up the caller's own operation; another principal's looks like an unknown one."""
+    from lib.machinery.calls import QueryError
+    from lib.machinery.runner.record import Seen, Unreadable, operation
+    from lib.machinery.runner.store import StoreSilentError
+
     problems = key_problems(arguments.idempotency_key)
     if problems:
         raise InputError(*problems)
@@ -118,7 +120,10 @@ def note(value: dict[str, Any]) -> str | None:
     return UNKNOWN if value.get("known") is False else None
 
 
-def _known(seen: Seen, operation_id: OperationId) -> KnownOperation:
+def _known(seen: "Seen", operation_id: OperationId) -> KnownOperation:
+    from lib.machinery.envelope import envelope, words
+    from lib.machinery.runner.transitions import told
+
     record = seen.record
     said = envelope(words(told(record, seen.age_ms), operation_id), operation_id)
     del said["this_call"]

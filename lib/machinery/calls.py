@@ -44,9 +44,20 @@ LOG = logging.getLogger("settle.calls")
 
 type Sent = Mapping[str, Any]  # arguments as json.loads left them
 
+# json.dumps builds an encoder for each call that asks for other than its defaults.
+COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
 
 class QueryError(Exception):
     """A query has no answer; the text informs a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer as a JSON value, and as the text of it."""
+
+    value: dict[str, Any]
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +68,7 @@ class Calls:
     principal: Principal
     deadline: Deadline
 
-    async def query(self, query: Query[Any, Any], sent: Sent) -> dict[str, Any]:
+    async def query(self, query: Query[Any, Any], sent: Sent) -> Answered:
         """Answer a query with its declared result fields, as plain JSON.
 
         Raises: InputError: the arguments break a rule.
@@ -69,14 +80,15 @@ class Calls:
                 found = await self._page(query, arguments)
             else:
                 found = await self._performed(query, arguments)
-            size = len(json.dumps(found, ensure_ascii=False, allow_nan=False).encode())
+            text = COMPACT(found)
+            size = len(text.encode())
         except BackendError as fault:
             raise QueryError(_told(fault)) from None
         except ValueError as fault:  # a result that JSON or Unicode cannot write
             raise _failed(query, fault) from None
         if size > MAX_BYTES:
             raise QueryError("The answer is larger than 256 KiB. Ask for less.")
-        return found
+        return Answered(found, text)
 
     def intent(self, command: Command[Any, Any], sent: Sent) -> Intent:
         """Validate a command and name its operation.

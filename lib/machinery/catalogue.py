@@ -6,9 +6,10 @@ Source: DESIGN §5; MCP 2026-07-28 server/tools; SEP-986 (names).
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, get_args
 
 from pydantic import BaseModel, RootModel
@@ -34,7 +35,7 @@ class DeclarationError(ValueError):
     """A tool's declaration contradicts itself, or another one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalogue:
     """The tools in listing order: queries, then commands, each by name."""
 
@@ -42,7 +43,7 @@ class Catalogue:
 
     def find(self, name: str) -> Tool | None:
         """Find a tool by its exact name."""
-        return next((tool for tool in self.tools if tool.name == name), None)
+        return self._by_name.get(name)
 
     def find_command(self, name: str) -> Command[Any, Any] | None:
         """Find a command by its exact name."""
@@ -53,6 +54,10 @@ class Catalogue:
     def needs_approval(self) -> bool:
         """Some command is approved by a person first."""
         return any(isinstance(tool, Command) and tool.approval for tool in self.tools)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Tool]:
+        return {tool.name: tool for tool in self.tools}
 
 
 def catalogue_of(tools: Sequence[Tool], builtin: Sequence[Query[Any, Any]] = ()) -> Catalogue:

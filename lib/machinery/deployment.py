@@ -20,8 +20,7 @@ from lib.machinery.gate.decide import (
     Reach,
     decide,
 )
-from lib.machinery.runner.deadline import Clock, Deadline, Limits
-from lib.machinery.runner.record import SETTLE_MS
+from lib.machinery.runner.deadline import SETTLE_MS, Clock, Deadline, Limits
 from lib.settings import Address, Misconfigured, SettingFault, Settings
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 Source: MCP 2026-07-28 server/tools (schemas, annotations); DESIGN §5, §6.
 """
 
+import json
 from functools import cache
 from typing import Any, cast
 
@@ -10,10 +11,14 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from lib.contract import Command, Query, Tool
 from lib.machinery.catalogue import KEY
-from lib.machinery.envelope import KEY_RULE
 from lib.machinery.inputs import MAX_KEY_CHARS
 
 type Schema = dict[str, Any]
+
+KEY_RULE = (
+    "Choose one key per action the user asked for. Reuse exactly the same key and arguments on "
+    "every retry, also after a time-out. Use a new key only for a new action."
+)
 
 KEY_SCHEMA: Schema = {
     "type": "string",
@@ -107,6 +112,16 @@ def input_schema(tool: Tool) -> Schema:
     schema["properties"] = {**schema.get("properties", {}), KEY: KEY_SCHEMA}
     schema["required"] = [*schema.get("required", []), KEY]
     return schema
+
+
+@cache
+def mirrored_schema(tool: Tool) -> Schema | None:
+    """Give the schema of arguments that headers repeat (`x-mcp-header`); None where none does.
+
+    The SDK walks what it is given at each call, to find them.
+    """
+    schema = input_schema(tool)
+    return schema if '"x-mcp-header"' in json.dumps(schema) else None
 
 
 def _plain(tool: Tool, mode: Any) -> Schema:  # noqa: ANN401  pydantic's literal

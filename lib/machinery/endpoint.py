@@ -21,6 +21,7 @@ from lib.machinery.deployment import Ambient, Deployment
 from lib.machinery.gate.auth import Authenticator, Unauthenticated
 from lib.machinery.gate.challenge import HttpRefusal, challenge, metadata_url, refuse_scope
 from lib.machinery.gate.decide import Endpoint
+from lib.machinery.loading import loading
 from lib.settings import LOOPBACK, Misconfigured, Platform, host_name
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Entrance:
     @cached_property
     def server(self) -> "Server[Any]":
         """The SDK's server, imported and built by the first call that may pass."""
-        from lib.machinery.server import mcp_server
+        with loading("lib.machinery.server"):
+            from lib.machinery.server import mcp_server
 
         assert isinstance(self.deployment, Deployment)  # noqa: S101  the endpoint answered 503
         return mcp_server(self.deployment)
@@ -99,6 +101,7 @@ class McpEndpoint:
             await exchange.answer(_http(refuse_scope(caller.lacks_scope, metadata_url=url)))
 
     async def _dispatch(self, exchange: "_Exchange", caller: Caller) -> None:
+        server = self.entrance.server
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         async def send(message: Message) -> None:
@@ -107,7 +110,7 @@ class McpEndpoint:
                 await exchange.send(message)
 
         manager = StreamableHTTPSessionManager(
-            app=self.entrance.server,
+            app=server,
             stateless=True,
             json_response=True,
             max_request_body_size=MAX_BODY_BYTES,

@@ -26,10 +26,6 @@ from lib.machinery.outcome import (
 RESOLVED = "resolved_by_operator"
 Advice = Literal["never", "same_key", "new_key"]
 
-KEY_RULE = (
-    "Choose one key per action the user asked for. Reuse exactly the same key and arguments on "
-    "every retry, also after a time-out. Use a new key only for a new action."
-)
 NOT_ALLOWED = {
     "preview": "this is a preview deployment, which has no credentials for commands",
     "readonly": "this endpoint serves queries only; connect to /mcp for commands",

@@ -5,7 +5,9 @@ Source: vercel-runtime's `get_deadline`, from the header that the platform sends
 
 from contextvars import ContextVar
 from datetime import datetime
+from functools import cache
 from importlib import import_module
+from types import ModuleType
 
 # Epoch seconds; another host's adapter sets it around each request.
 HOST_ENDS: ContextVar[float | None] = ContextVar("host_ends", default=None)
@@ -16,9 +18,15 @@ def platform_end() -> float | None:
     told = HOST_ENDS.get()
     if told is not None:
         return told
+    runtime = _runtime()
+    deadline: datetime | None = None if runtime is None else runtime.get_deadline()
+    return None if deadline is None else deadline.timestamp()
+
+
+@cache
+def _runtime() -> ModuleType | None:
+    # There only where Vercel, or its CLI, runs us; a search that fails costs each call 0.1 ms.
     try:
-        runtime = import_module("vercel_runtime")  # there only where Vercel, or its CLI, runs us
+        return import_module("vercel_runtime")
     except ImportError:
         return None
-    deadline: datetime | None = runtime.get_deadline()
-    return None if deadline is None else deadline.timestamp()

@@ -1,4 +1,4 @@
-"""The floor: the SDK's low-level server with one query, on Starlette, a session manager per request.
+"""The floor: the SDK's low-level server with one query on Starlette, a manager per request.
 
 It checks nobody, writes no audit line and has no commands; what it costs is what MCP costs.
 """

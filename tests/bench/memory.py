@@ -1,7 +1,4 @@
-"""Settle with tools that answer from memory: what is left is the machinery.
-
-BENCH_TOOLS names how many tools there are; the first is the query and the second the command.
-"""
+"""Settle with tools that answer from memory: what is left is the machinery."""
 
 import logging
 import time
@@ -48,7 +45,7 @@ class Item(BaseModel):
 
 async def find(asked: OneItem, _call: Call) -> Item:
     """Answer from memory."""
-    return Item(**{**ITEM, "id": asked.item_id})
+    return Item.model_validate({**ITEM, "id": asked.item_id})
 
 
 async def create(new: NewItem, call: Call) -> Item:
@@ -105,6 +102,3 @@ def memory_app(count: int = 2) -> FastAPI:
             platform_end=platform_end,
         ),
     )
-
-
-app = memory_app()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lib.dev.faults import AnswerLost, refusal
-from lib.machinery.envelope import KEY_RULE
+from lib.machinery.describe import KEY_RULE
 from tests.harness.kinds import KINDS, named
 from tests.harness.lossy import Callers, lossy_client
 from tests.harness.stack import BOTH, OTHER_KEY, READ_KEY, Stack

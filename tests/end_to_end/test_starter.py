@@ -59,10 +59,10 @@ async def test_a_noun_of_your_own_is_added_and_then_the_example_is_removed(
 ) -> None:
     add_noun(tree)
     check(tree, rooms=YOURS, tests=HOUSE)
-    await put_a_label(stack, tree, key="with the example")
+    await put_a_label(stack, tree, key="with-the-example")
     remove_example(tree)
     check(tree, rooms=("api", "lib", "tests"), tests=("tests",))
-    await put_a_label(stack, tree, key="without it")
+    await put_a_label(stack, tree, key="without-it")
     assert stack.items.effects().labels == 2
 
 

@@ -72,7 +72,9 @@ class Callers:
 
     async def call(self) -> Mapping[str, Told]:
         """Call each command once, all at once."""
-        await asyncio.gather(*(self._call(told) for told in self.told.values()))
+        async with asyncio.TaskGroup() as group:  # which waits for all, also where it is cancelled
+            for told in self.told.values():
+                group.create_task(self._call(told))
         return self.told
 
     async def call_until_definite(self) -> Mapping[str, Told]:

@@ -17,6 +17,7 @@ import uvicorn
 
 WARM = (
     "lib.machinery.app",
+    "lib.machinery.called",
     "lib.machinery.limit",
     "lib.machinery.runner.perform",
     "lib.machinery.runner.reconcile",

@@ -13,14 +13,13 @@ from typing import get_args
 import httpx
 import pytest
 
-from lib.backend import connect
-from lib.contract import Command, Query, Tool
+from lib.contract import Tool
 from lib.machinery import server
 from lib.machinery.builtins import builtin_queries
 from lib.machinery.pages import frame
 from lib.machinery.pages.connect import CLIENTS, NAME, Client
 from lib.settings import Settings
-from lib.tools import catalogue
+from tests.harness.listed import counts
 from tests.harness.servers import ROOT, client_of, in_process
 from tests.harness.stack import READ_KEY, WRITE_KEY, agent_keys
 
@@ -54,15 +53,6 @@ async def page(
 ) -> httpx.Response:
     async with client_of(in_process(env, tools=tools)) as http:
         return await http.get("/", headers={"Host": host})
-
-
-def counts(toolset: str) -> tuple[int, int]:
-    """Count the queries and the commands of a toolset, as they are declared."""
-    tools = [tool for tool in catalogue(connect()) if tool.toolset == toolset]
-    return (
-        sum(isinstance(tool, Query) for tool in tools),
-        sum(isinstance(tool, Command) for tool in tools),
-    )
 
 
 @pytest.mark.parametrize("place", [PRODUCTION, PREVIEW])

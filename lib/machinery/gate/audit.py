@@ -17,6 +17,7 @@ from lib.machinery.gate.decide import AGENT_KEY_ISSUER
 LOG = logging.getLogger("settle.audit")
 
 Kind = Literal["list", "query", "command"]
+ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Where(TypedDict):
@@ -67,7 +68,7 @@ def write(event: AuditEvent) -> None:
 
 def line(event: AuditEvent) -> str:
     """Put an event in its documented form."""
-    return json.dumps(
+    return ENCODED(
         {
             "event": "decision",
             "ts": event.at.isoformat(timespec="milliseconds"),
@@ -88,8 +89,7 @@ def line(event: AuditEvent) -> str:
             "approved_by_human": event.approved_by_human,
             "request_id": event.request_id,
             "deployment_id": event.deployment_id,
-        },
-        separators=(",", ":"),
+        }
     )
 
 

@@ -65,6 +65,7 @@ class Authenticator:
     def __init__(self, keys: Sequence[AgentKey], trusted: TrustedIssuer | None = None) -> None:
         """Take what is configured. trusted: None refuses every token."""
         self._keys = keys
+        self._grants = {key.sha256: _grant_of(key) for key in keys}
         self._trusted = trusted
         self._tokens: Tokens | None = None
 
@@ -86,7 +87,8 @@ class Authenticator:
             return credential
         key = _find_key(self._keys, credential)
         if key is not None:
-            return _grant_of(key, now)
+            is_over = key.expires is not None and now >= key.expires
+            return Unauthenticated("expired") if is_over else self._grants[key.sha256]
         if self._trusted is None or credential.count(".") != DOTS_IN_A_TOKEN:
             return Unauthenticated("unknown")
         if self._tokens is None:
@@ -121,8 +123,6 @@ def _find_key(keys: Sequence[AgentKey], credential: str) -> AgentKey | None:
     return found[0] if found else None
 
 
-def _grant_of(key: AgentKey, now: datetime) -> Grant | Unauthenticated:
-    if key.expires is not None and now >= key.expires:
-        return Unauthenticated("expired")
+def _grant_of(key: AgentKey) -> Grant:
     principal = Principal(issuer=AGENT_KEY_ISSUER, subject=key.id)
     return Grant(principal=principal, scopes=frozenset(key.scopes))

@@ -6,6 +6,8 @@ Source: PROTOCOL §7; powertools-lambda-python #8386 and #4759 (a lease always h
 from collections.abc import Callable
 from dataclasses import dataclass
 
+SETTLE_MS = 60_000  # what may still be in flight, for classes that declare no settle time
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

@@ -6,6 +6,7 @@ Source: PROTOCOL §1.3, §6; STYLE's three answers, never two.
 
 import logging
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -170,7 +171,13 @@ def declared_fields(declared: type[BaseModel], result: BaseModel) -> dict[str, A
     """
     if not isinstance(result, declared):
         result = declared.model_validate(result, from_attributes=True)
-    return TypeAdapter(declared).dump_python(result, mode="json")
+    return _adapter(declared).dump_python(result, mode="json")
+
+
+@cache
+def _adapter(declared: type[BaseModel]) -> TypeAdapter[BaseModel]:
+    # A model's own dump would add what a subclass has; an adapter costs more than a whole dump.
+    return TypeAdapter(declared)
 
 
 def _fault(error: BackendError) -> Fault:

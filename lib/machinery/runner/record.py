@@ -13,6 +13,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from lib.contract import BackendClass, Keyed, Lookup, OperationId, Principal, Unaskable, Unique
 from lib.machinery.outcome import Fault
+from lib.machinery.runner.deadline import SETTLE_MS
 
 VERSION = 1
 DAY_MS = 24 * 3600 * 1000
@@ -20,7 +21,6 @@ OPEN_TTL_MS = 90 * DAY_MS  # longer than every closed record: a doubt outlives w
 COMMITTED_TTL_MS = 30 * DAY_MS
 REJECTED_TTL_MS = DAY_MS
 MAX_ANSWER_BYTES = 64 * 1024
-SETTLE_MS = 60_000  # what may still be in flight, for classes that declare no settle time
 
 State = Literal["started", "in_doubt", "committed", "rejected"]
 
