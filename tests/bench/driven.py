@@ -47,7 +47,7 @@ async def replay(app: Any, order: dict[str, Any]) -> float:
 async def exchange(_app: Any, order: dict[str, Any]) -> float:
     """Post one command to the store n times with a bare client; CPU ms of one."""
     headers = {"Authorization": f"Bearer {order['token']}"}
-    async with httpx.AsyncClient(timeout=None) as http:
+    async with httpx.AsyncClient(timeout=30) as http:
 
         async def post() -> None:
             answer = await http.post(order["url"], headers=headers, json=order["body"])
@@ -82,7 +82,7 @@ async def memory(app: Any, order: dict[str, Any]) -> float:
     for _ in range(order["n"]):
         await asgi.call(app, "get_item", item_id="a1")
     gc.collect()
-    return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE / 2**20
+    return _resident_mb()
 
 
 ORDERS = {
@@ -109,6 +109,10 @@ async def obey(target: str, tools: int | None) -> None:
 async def _create(app: Any, key: str) -> dict[str, Any]:
     arguments = {"name": "Lamp", "quantity": 3, "idempotency_key": key}
     return await asgi.call(app, "create_item", **arguments)
+
+
+def _resident_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE / 2**20
 
 
 async def _each(n: int, call: Any) -> float:
