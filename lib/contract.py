@@ -114,7 +114,7 @@ class PageArguments(BaseModel):
 
     limit: Annotated[int, Field(ge=1, le=MAX_ROWS, description="Rows at most")] = 20
     cursor: Annotated[
-        str | None, Field(max_length=4096, description="`next_cursor` of the page before")
+        str | None, Field(max_length=16_384, description="`next_cursor` of the page before")
     ] = None
 
 

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 
 import anyio
@@ -157,6 +156,8 @@ type _Client = tuple[httpx.AsyncClient, AsyncGenerator[httpx.AsyncClient]]
 
 async def _lifetime() -> "AsyncGenerator[httpx.AsyncClient]":
     # A loop that shuts down closes the generators it has seen, and with this one the connections.
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
     import httpx
 
     no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))

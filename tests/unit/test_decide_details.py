@@ -104,3 +104,16 @@ def test_nothing_is_sent_without_time_to_hear_and_to_write(
     may: bool,  # noqa: FBT001  a parameter of the test
 ) -> None:
     assert may == may_send(remaining_s=remaining_s, lease_left_s=lease_left_s, commit_budget_s=3.0)
+
+
+def test_what_trips_to_the_store_take_counts_against_the_key_window() -> None:
+    own = fresh("me", "keyed")
+    report = ev.NoEvidence(own=own, fault=FAULT)
+    claim = ev.Claim(own=replace(own, attempt="next"))
+    doubted = decide(own, 7, report, lag_ms=5)
+    taken = decide(own, own.lease_ms, claim, lag_ms=5)
+    assert isinstance(doubted, ev.Write)
+    assert isinstance(taken, ev.Write)
+    assert doubted.record.elapsed_ms == 12
+    assert taken.record.elapsed_ms == own.lease_ms + 5
+    assert taken.verdict == ev.Run(taken.record)

@@ -1,10 +1,13 @@
 """The record and its names: what is written is read back, and anything else is unreadable."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as some
 
 from lib.contract import Principal
 from lib.machinery.outcome import Fault
@@ -106,3 +109,9 @@ def test_no_part_of_a_name_can_imitate_another() -> None:
     ]
     names = {operation(e, Principal(issuer=i, subject=s), k).id for e, i, s, k in parts}
     assert len(names) == len(parts)
+
+
+@given(some.text(), some.integers(min_value=0, max_value=2**53 - 1))
+def test_a_record_is_written_as_the_canonicalisation_scheme_says(text: str, ms: int) -> None:
+    record = replace(RECORD, answer=text, fault=Fault(text, text), lease_ms=ms, tool=text)
+    assert encode(record) == rfc8785.dumps({"v": 1, **asdict(record)}).decode()

@@ -6,11 +6,13 @@ Source: PROTOCOL §4 (the table), §7 (the dispatch guard).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lib.machinery.outcome import Fault, InDoubt, NotExecuted
 from lib.machinery.runner import rules
 from lib.machinery.runner.events import (
+    Ask,
     Case,
     Claim,
     Decision,
@@ -36,12 +38,18 @@ type Table = Mapping[type[Event], Sequence[Rule]]
 
 
 def decide(
-    record: Record | None, age_ms: int, event: Event, table: Table | None = None
+    record: Record | None,
+    age_ms: int,
+    event: Event,
+    table: Table | None = None,
+    *,
+    lag_ms: int = 0,
 ) -> Decision:
     """Decide what becomes of an operation, and what its caller gets.
 
     Args:    record: what the store holds; None where it holds nothing.
              age_ms: the record's age by the store's clock.
+             lag_ms: what trips to the store add to that until the decision is carried out.
              table: the rules; another only in the explorer, which takes rules out.
     Source:  PROTOCOL §4; where no rule applies the record stays and says what it knows.
     """
@@ -51,7 +59,22 @@ def decide(
     ordered = (TABLE if table is None else table)[_family(event)]
     decisions = (rule(case) for rule in ordered)
     kept = Keep(Tell(told(record, age_ms)))
-    return next((found for found in decisions if found is not None), kept)
+    decision = next((found for found in decisions if found is not None), kept)
+    return _delayed(decision, lag_ms) if lag_ms else decision
+
+
+def _delayed(decision: Decision, lag_ms: int) -> Decision:
+    # Each takeover loses a trip or two of age; a key window must not be outlived by their sum.
+    if not isinstance(decision, Write) or decision.record.state not in {"started", "in_doubt"}:
+        return decision
+    late = replace(decision.record, elapsed_ms=decision.record.elapsed_ms + lag_ms)
+    match decision.verdict:
+        case Run():
+            return replace(decision, record=late, verdict=Run(late))
+        case Ask():
+            return replace(decision, record=late, verdict=Ask(late))
+        case Tell():
+            return replace(decision, record=late)
 
 
 def may_send(*, remaining_s: float, lease_left_s: float, commit_budget_s: float) -> bool:

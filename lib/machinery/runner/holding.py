@@ -49,6 +49,7 @@ class Holding:
     """What the store holds of one operation, as far as this process knows.
 
     lease: of the attempt that decides, and when it began; None for one without (an operator's).
+    trip_s: how long the last exchange with the store took.
     """
 
     store: Store
@@ -57,10 +58,12 @@ class Holding:
     held: Held = None
     heard_at: Moment
     lease: tuple[Moment, int] | None = None
+    trip_s: float = 0.0
 
-    def now_holds(self, held: Held) -> None:
-        """Note what the store just said."""
+    def now_holds(self, held: Held, *, asked_at: Moment) -> None:
+        """Note what the store just said, to a question sent at that moment."""
         self.held, self.heard_at = held, self.clock.now()
+        self.trip_s = self.clock.since(asked_at)
 
     def since_heard_ms(self) -> int:
         """Tell for how long at least that is known."""
@@ -83,6 +86,7 @@ class Holding:
             if isinstance(decision, Keep):
                 return decision.verdict
             becomes = decision.record if isinstance(decision, Write) else None
+            asked_at = self.clock.now()
             try:
                 moved = await self.store.swap(
                     self.operation_id,
@@ -92,14 +96,17 @@ class Holding:
                 )
             except StoreSilentError:
                 return unwritten(decision.verdict)
-            self.now_holds(moved.held if isinstance(moved, Stored) else moved)
+            self.now_holds(moved.held if isinstance(moved, Stored) else moved, asked_at=asked_at)
             if isinstance(moved, Stored):
                 return decision.verdict
         return undecided(event)
 
     def _decide(self, seen: Seen | None, event: Event) -> Decision:
         age_ms = 0 if seen is None else seen.age_ms + self.since_heard_ms()
-        decision = decide(None if seen is None else seen.record, age_ms, event)
+        # The answer's way here, and the decision's way back.
+        lag_ms = math.ceil(2000 * self.trip_s)
+        record = None if seen is None else seen.record
+        decision = decide(record, age_ms, event, lag_ms=lag_ms)
         if decision.alarm is not None:
             alarm = {"operation_id": self.operation_id, "conflict": decision.alarm}
             LOG.error("conflict", extra=alarm)

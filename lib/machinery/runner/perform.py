@@ -118,8 +118,8 @@ class _Attempt:
         return verdict
 
     async def _claim(self) -> Verdict:
-        self.own = self._fresh()
-        self.holding.lease = (self.holding.clock.now(), self.own.lease_ms)
+        self.own, asked_at = self._fresh(), self.holding.clock.now()
+        self.holding.lease = (asked_at, self.own.lease_ms)
         store, operation_id = self.holding.store, self.intent.operation.id
         try:
             # Where nothing may be begun, a look; the swap then proves what it saw.
@@ -129,9 +129,9 @@ class _Attempt:
         except StoreSilentError:
             return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
         if isinstance(moved, Stored):
-            self.holding.now_holds(moved.held)
+            self.holding.now_holds(moved.held, asked_at=asked_at)
             return Run(self.own)
-        self.holding.now_holds(moved)
+        self.holding.now_holds(moved, asked_at=asked_at)
         return await self.holding.obey(Claim(own=self.own, may_begin=self.may_begin))
 
     async def _ask(self, record: Record) -> Verdict:

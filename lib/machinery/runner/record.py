@@ -3,12 +3,12 @@
 Source: PROTOCOL §2 (key, reference), §3 (the record), §5 (horizon), §9 (retention).
 """
 
+import json
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from typing import Literal
 
-import rfc8785
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from lib.contract import BackendClass, Keyed, Lookup, OperationId, Principal, Unaskable, Unique
@@ -21,6 +21,10 @@ OPEN_TTL_MS = 90 * DAY_MS  # longer than every closed record: a doubt outlives w
 COMMITTED_TTL_MS = 30 * DAY_MS
 REJECTED_TTL_MS = DAY_MS
 MAX_ANSWER_BYTES = 64 * 1024
+
+# Canonical for what a record holds: plain names, whole numbers, strings. A fifth of the general
+# library's time, twice per command; a test compares the two.
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
 State = Literal["started", "in_doubt", "committed", "rejected"]
 
@@ -137,7 +141,7 @@ def open_index(environment: str) -> str:
 
 def encode(record: Record) -> str:
     """Write a record as canonical JSON (RFC 8785) with its version."""
-    return rfc8785.dumps({"v": VERSION, **asdict(record)}).decode()
+    return _CANONICAL({"v": VERSION, **asdict(record)})
 
 
 def decode(text: str, *, pttl_ms: int) -> Seen | Unreadable:
