@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lib.dev.engine import Engine, start_engine
-from tests.harness.nursery import Nursery, running_nursery
+from tests.harness.nursery import Nursery, standing
 from tests.harness.stack import Stack, running_stack
 
 NODE_TOOLS = Path(__file__).parent / "node" / "node_modules"
@@ -68,10 +68,9 @@ def empty(engine: Engine) -> None:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+def nursery() -> Nursery:
     """A warm process that forks servers to be killed."""
-    with running_nursery() as warm:
-        yield warm
+    return standing()
 
 
 @pytest.fixture(scope="session")

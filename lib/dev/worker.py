@@ -53,7 +53,8 @@ def work(target: str, listener: int, ready: int, *, is_quiet: bool) -> int:
     )
     try:
         config.load()
-        import_module("lib.machinery.server")  # now, and not while the first caller waits
+        for name in ("lib.machinery.server", "lib.machinery.called"):
+            import_module(name)  # now, and not while the first caller waits
     except Exception as fault:  # noqa: BLE001 - whatever the edited code raises, a person reads it
         _explain(fault)
         return _FAILED

@@ -9,14 +9,17 @@ from secrets import token_hex
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from lib.contract import Call, Command, Keyed, Query, Tool
-from lib.machinery.app import create_app
-from lib.machinery.deployment import Ambient
-from lib.machinery.logs import open_logs
-from lib.machinery.platform import platform_end
-from lib.machinery.runner.deadline import Clock
-from lib.settings import read_settings
+from lib.machinery.loading import loading
 from tests.bench.items import ITEM
+
+with loading("lib.machinery.app"):  # as api/ does
+    from lib.contract import Call, Command, Keyed, Query, Tool
+    from lib.machinery.app import create_app
+    from lib.machinery.deployment import Ambient
+    from lib.machinery.logs import open_logs
+    from lib.machinery.platform import platform_end
+    from lib.machinery.runner.deadline import Clock
+    from lib.settings import read_settings
 
 EFFECTS: list[str] = []  # the reference of each command that was performed
 

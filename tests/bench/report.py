@@ -1,4 +1,4 @@
-"""The figures as a person reads them: a table in Markdown, and one plot in SVG without a library."""
+"""The figures as a person reads them: tables in Markdown, and one plot in SVG."""
 
 from html import escape
 from typing import Any
@@ -39,8 +39,8 @@ def plot(calls_at_once: list[dict[str, Any]]) -> str:
     levels = sorted({each["at_once"] for each in calls_at_once})
     top_ms = max(each["median_ms"] for each in calls_at_once) * 1.1
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
+        "<style>text { font: 12px sans-serif }</style>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         _text(LEFT, 20, "Median ms of a query over calls at once, one process"),
     ]

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lib.machinery.runner.perform import TWIN_WAITS_S
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -59,6 +61,7 @@ def _cold(cold: dict[str, Any]) -> list[Row]:
 def _warm(cpu: dict[str, Any]) -> list[Row]:
     least = {name: each["min"] for name, each in cpu.items()}
     beyond = least["command"] - least["query"]
+    exchange = least["query and exchange"] - least["query"]
     per_tool = (least["list of 500"] / 500, least["list of 5"] / 5)
     what = "query tools/call, CPU"
     return [
@@ -67,7 +70,7 @@ def _warm(cpu: dict[str, Any]) -> list[Row]:
         _ratio(
             "command beyond a query, CPU",
             "one httpx POST to the store",
-            (beyond, least["exchange"]),
+            (beyond, exchange),
             2.6,
             unit="ms",
         ),
@@ -84,7 +87,11 @@ def _store(found: dict[str, Any]) -> list[Row]:
         ("replay: store round trips", store["replay"]["round_trips"], 1),
         ("replay: billed store commands", store["replay"]["billed"], 3),
         ("64 duplicates at once: effects", of_duplicates["effects"], 1),
-        ("64 duplicates at once: round trips of each", of_duplicates["per_duplicate"], 1),
+        (
+            "64 duplicates at once: round trips of each, 4 looks at most while it waits",
+            of_duplicates["per_duplicate"],
+            1 + len(TWIN_WAITS_S),
+        ),
     ]
     return [
         Row(what=what, against="counted", value=value, target=target, measured=str(value))

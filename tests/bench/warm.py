@@ -25,7 +25,7 @@ def warm(stack: Stack, env: dict[str, str], *, rounds: int, has_peer: bool) -> d
             "query, bare": lambda: bare.ask("query", n=200),
             "command": lambda: settle.ask("command", n=50, name=token_hex(8)),
             "replay": lambda: settle.ask("replay", n=50, name=token_hex(8)),
-            "exchange": lambda: settle.ask("exchange", n=50, **_claim(stack)),
+            "query and exchange": lambda: settle.ask("exchange", n=50, **_claim(stack)),
             "list of 5": lambda: few.ask("listing", n=50),
             "list of 500": lambda: many.ask("listing", n=5),
         }

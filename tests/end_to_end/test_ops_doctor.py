@@ -1,6 +1,10 @@
 """`lib.ops doctor` as a person and a pipeline run it: exit status, JSON, and no secret in sight."""
 
-from tests.harness.operator import ops
+from collections.abc import Callable
+
+import pytest
+
+from tests.harness.operator import Ran, ops, ops_by_the_readme
 from tests.harness.stack import (
     CRON_SECRET,
     READ_TOKEN,
@@ -15,8 +19,9 @@ SECRETS = (READ_TOKEN, WRITE_TOKEN, STORE_TOKEN, STORE_READ_TOKEN, STATE_KEY, CR
 ACCEPT = ("--accept", "store_round_trip")  # this machine may be busy
 
 
-def test_a_healthy_environment_ends_with_0(stack: Stack) -> None:
-    ran = ops(stack.env(), "doctor", "--json", *ACCEPT)
+@pytest.mark.parametrize("run", [ops, ops_by_the_readme])
+def test_a_healthy_environment_ends_with_0(stack: Stack, run: Callable[..., Ran]) -> None:
+    ran = run(stack.env(), "doctor", "--json", *ACCEPT)
 
     assert (ran.code, ran.said["needs_attention"], ran.err) == (0, False, "")
     assert {each["status"] for each in ran.said["checks"]} <= {"ok", "accepted"}

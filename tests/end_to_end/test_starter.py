@@ -10,13 +10,18 @@ import pytest
 
 from tests.harness.servers import ROOT, running_server
 from tests.harness.stack import WRITE_TOKEN, Stack
-from tests.harness.starter import add_after, apply, check, run, section
+from tests.harness.starter import (
+    add_after,
+    apply,
+    check,
+    reached_by_a_removal,
+    run,
+    section,
+)
 from tests.harness.tree import copy_tree_with_environment
 from tests.harness.wire import Mcp
 
 README, STARTER = ROOT / "README.md", ROOT / "docs" / "STARTER.md"
-YOURS = ("lib/tools", "lib/backend", "tests/tools")
-HOUSE = ("tests/unit/test_house.py", "tests/tools", "tests/protocol/test_listing.py")
 
 
 @pytest.fixture
@@ -24,9 +29,28 @@ def tree(tmp_path: Path) -> Path:
     return copy_tree_with_environment(tmp_path / "tree")
 
 
-async def test_a_query_and_a_command_are_added_to_a_noun_by_the_readme(
+async def test_a_noun_a_query_and_a_command_are_added_by_the_documents(
     stack: Stack, tree: Path
 ) -> None:
+    add_noun(tree)
+    add_query_and_command(tree)
+    check(tree)
+    with running_server(stack.env(MAX_DURATION_S="20"), cwd=tree) as server:
+        await copy_an_item(stack, server.url)
+        await put_a_label(stack, server.url)
+
+
+async def test_the_example_is_removed_once_a_noun_of_your_own_works(
+    stack: Stack, tree: Path
+) -> None:
+    add_noun(tree)
+    remove_example(tree)
+    check(tree, *reached_by_a_removal(tree))
+    with running_server(stack.env(MAX_DURATION_S="20"), cwd=tree) as server:
+        await put_a_label(stack, server.url)
+
+
+def add_query_and_command(tree: Path) -> None:
     (query,) = section(README, "### Add a query").blocks("python")
     (command,) = section(README, "### Add a command").blocks("python")
     noun = tree / "lib" / "tools" / "items.py"
@@ -41,29 +65,6 @@ async def test_a_query_and_a_command_are_added_to_a_noun_by_the_readme(
             "        create_item(items),\n": "        create_spare(items),\n",
         },
     )
-    check(tree, rooms=YOURS, tests=HOUSE)
-    with running_server(stack.env(MAX_DURATION_S="20"), cwd=tree) as server:
-        async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
-            mcp = Mcp(http=http)
-            first, again = [
-                await mcp.settle("create_spare", item_id="i1", idempotency_key="k") for _ in "12"
-            ]
-            stock = await mcp.call("get_stock", item_id=first["result"]["id"])
-    assert (first["outcome"], again["this_call"]) == ("succeeded", "replayed")
-    assert stock["structuredContent"] == {"quantity": 1}
-    assert stack.items.effects().created == 1
-
-
-async def test_a_noun_of_your_own_is_added_and_then_the_example_is_removed(
-    stack: Stack, tree: Path
-) -> None:
-    add_noun(tree)
-    check(tree, rooms=YOURS, tests=HOUSE)
-    await put_a_label(stack, tree, key="with-the-example")
-    remove_example(tree)
-    check(tree, rooms=("api", "lib", "tests"), tests=("tests",))
-    await put_a_label(stack, tree, key="without-it")
-    assert stack.items.effects().labels == 2
 
 
 def add_noun(tree: Path) -> None:
@@ -82,17 +83,27 @@ def remove_example(tree: Path) -> None:
     apply(tree, lists)
 
 
-async def put_a_label(stack: Stack, tree: Path, *, key: str) -> None:
-    bearer = {"Authorization": f"Bearer {WRITE_TOKEN}", "Idempotency-Key": key}
+async def copy_an_item(stack: Stack, url: str) -> None:
+    async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+        mcp = Mcp(http=http)
+        first, again = [
+            await mcp.settle("create_spare", item_id="i1", idempotency_key="k") for _ in "12"
+        ]
+        stock = await mcp.call("get_stock", item_id=first["result"]["id"])
+    assert (first["outcome"], again["this_call"]) == ("succeeded", "replayed")
+    assert stock["structuredContent"] == {"quantity": 1}
+    assert stack.items.effects().created == 1
+
+
+async def put_a_label(stack: Stack, url: str) -> None:
+    bearer = {"Authorization": f"Bearer {WRITE_TOKEN}", "Idempotency-Key": "to-label"}
     async with httpx.AsyncClient(base_url=stack.items_url, headers=bearer) as service:
         item = (await service.post("/items", json={"name": "lamp", "quantity": 1})).json()
-    label = {"item_id": item["id"], "text": "fragile"}
-    with running_server(stack.env(MAX_DURATION_S="20"), cwd=tree) as server:
-        async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
-            mcp = Mcp(http=http)
-            done, again = [
-                await mcp.settle("create_label", **label, idempotency_key=key) for _ in "12"
-            ]
-            found = await mcp.call("get_label", reference=done["result"]["reference"])
+    label = {"item_id": item["id"], "text": "fragile", "idempotency_key": "label"}
+    async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+        mcp = Mcp(http=http)
+        done, again = [await mcp.settle("create_label", **label) for _ in "12"]
+        found = await mcp.call("get_label", reference=done["result"]["reference"])
     assert (done["outcome"], again["this_call"]) == ("succeeded", "replayed")
     assert found["structuredContent"] == done["result"]
+    assert stack.items.effects().labels == 1

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import httpx
 
 from tests.harness.lambda_host import Function, warm_function
-from tests.harness.servers import running_server
+from tests.harness.nursery import standing
 
 
 class Invoked(httpx.AsyncBaseTransport):
@@ -38,7 +38,7 @@ class Invoked(httpx.AsyncBaseTransport):
 @asynccontextmanager
 async def served(env: dict[str, str]) -> AsyncGenerator[httpx.AsyncClient]:
     """Reach a server process over a socket."""
-    with running_server(env) as process:
+    with standing().server(env) as process:
         async with httpx.AsyncClient(base_url=process.url, timeout=10) as http:
             yield http
 

@@ -4,14 +4,16 @@ Run as a module, it takes lines of `[event, milliseconds left]` and answers each
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
+from tests.harness.nursery import standing
 from tests.harness.servers import ROOT
 
 PATH = "/usr/bin:/bin"
@@ -30,37 +32,51 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A warm function."""
+    """A warm function: where its events go in, and where its results come out."""
 
-    popen: subprocess.Popen[str]
+    events: IO[str]
+    results: IO[str]
 
     def invoke(self, event: dict[str, Any], *, left_ms: int = 15_000) -> dict[str, Any]:
         """Send one event, and give what the handler returned."""
-        assert self.popen.stdin
-        assert self.popen.stdout
-        self.popen.stdin.write(json.dumps([event, left_ms]) + "\n")
-        self.popen.stdin.flush()
-        return json.loads(self.popen.stdout.readline())
+        self.events.write(json.dumps([event, left_ms]) + "\n")
+        self.events.flush()
+        return json.loads(self.results.readline())
 
 
 @contextmanager
 def warm_function(env: dict[str, str]) -> Generator[Function]:
     """Run a function with exactly this environment."""
-    popen = subprocess.Popen(
+    events, near_in = os.pipe()
+    near_out, results = os.pipe()
+    with os.fdopen(near_in, "w") as sent, os.fdopen(near_out) as told:
+        streams = (events, results, 2)
+        child = standing().run(
+            "tests.harness.lambda_host", env={"PATH": PATH, **env}, streams=streams
+        )
+        os.close(events)
+        os.close(results)
+        try:
+            yield Function(sent, told)
+        finally:
+            sent.close()
+            child.wait()
+
+
+@contextmanager
+def cold_function(env: dict[str, str]) -> Generator[Function]:
+    """Run a function in an interpreter that has imported nothing, with exactly this environment."""
+    with subprocess.Popen(
         [sys.executable, "-m", "tests.harness.lambda_host"],
         cwd=ROOT,
         env={"PATH": PATH, **env},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    )
-    with popen:
-        try:
-            yield Function(popen)
-        finally:
-            assert popen.stdin
-            popen.stdin.close()
-            popen.wait(10)
+    ) as popen:
+        assert popen.stdin
+        assert popen.stdout
+        yield Function(popen.stdin, popen.stdout)
 
 
 def main() -> None:

@@ -15,8 +15,9 @@ import httpx
 
 from lib.dev.faults import Held
 from lib.dev.faulty import call
+from tests.harness.nursery import Server, standing
 from tests.harness.operator import Ran, open_ids, ops
-from tests.harness.servers import Process, client_of, in_process, running_server
+from tests.harness.servers import client_of, in_process
 from tests.harness.stack import WRITE_TOKEN, Stack
 from tests.harness.wire import Mcp
 
@@ -52,11 +53,11 @@ type Calling = Future[dict[str, Any] | None]
 
 
 @contextmanager
-def sent_notice(stack: Stack, item_id: str) -> Generator[tuple[Process, Calling, threading.Event]]:
+def sent_notice(stack: Stack, item_id: str) -> Generator[tuple[Server, Calling, threading.Event]]:
     """Have a real server send a notice whose answer waits: it is delivered, and not committed."""
     answers = threading.Event()
     stack.items.faults.plan(Held("after", answers), on=call("POST", "/notices"))
-    with running_server(stack.env(**LONG)) as process, ThreadPoolExecutor(1) as pool:
+    with standing().server(stack.env(**LONG)) as process, ThreadPoolExecutor(1) as pool:
         try:
             calling = pool.submit(lambda: asyncio.run(call_server(process.url, item_id)))
             until = time.monotonic() + 5

@@ -1,27 +1,30 @@
-"""Server processes within milliseconds, each to be killed: the near side of `nursery_main`."""
+"""Processes within milliseconds: the near side of `nursery_main`."""
 
+import atexit
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
 
 from lib.settings import Settings
 from tests.harness.servers import ROOT
 
 
-@dataclass(slots=True)
-class Server:
-    """One forked server process. `kill` is a real SIGKILL."""
+@dataclass(slots=True, kw_only=True)
+class Child:
+    """One forked process. `kill` is a real SIGKILL."""
 
     nursery: "Nursery"
     pid: int
-    url: str
     status: int | None = None
 
     def signal(self, number: signal.Signals) -> None:
@@ -46,51 +49,101 @@ class Server:
         return self.status == -signal.SIGKILL
 
 
+@dataclass(slots=True, kw_only=True)
+class Server(Child):
+    """A forked process that serves an application."""
+
+    url: str
+
+
 class Nursery:
-    """Forks servers from one warm process; usable from any thread, one question at a time."""
+    """Forks processes from one warm one; usable from any thread, one question at a time."""
 
-    def __init__(self, popen: subprocess.Popen[str]) -> None:
-        self._popen = popen
-        self._turn = threading.Lock()
+    def __init__(self, line: socket.socket) -> None:
+        self._line, self._turn = line, threading.Lock()
+        self._told = line.makefile("r")
 
-    def ask(self, **fields: Any) -> dict[str, Any]:
-        """Send one line, and give the line that comes back."""
-        assert self._popen.stdin
-        assert self._popen.stdout
+    def ask(self, streams: Sequence[int] = (), **fields: Any) -> dict[str, Any]:
+        """Send one line and the descriptors that belong to it; give the line that comes back."""
         with self._turn:
-            self._popen.stdin.write(json.dumps(fields) + "\n")
-            self._popen.stdin.flush()
-            return json.loads(self._popen.stdout.readline())
+            data = json.dumps(fields).encode() + b"\n"
+            sent = socket.send_fds(self._line, [data], streams)
+            self._line.sendall(data[sent:])
+            return json.loads(self._told.readline())
 
-    def start(self, env: Mapping[str, str], *, target: str = "api.index:app") -> Server:
-        """Start a server; a connection is accepted from now on, and answered when it is up."""
-        born = self.ask(target=target, env=dict(env))
-        return Server(self, born["pid"], f"http://127.0.0.1:{born['port']}")
+    def start(
+        self,
+        env: Mapping[str, str],
+        *,
+        target: str = "api.index:app",
+        output: IO[bytes] | None = None,
+    ) -> Server:
+        """Start a server; a connection is accepted from now on, and answered when it is up.
+
+        output: takes what it writes, which is ours otherwise.
+        """
+        written = 2 if output is None else output.fileno()
+        with Path(os.devnull).open() as nothing:
+            born = self.ask(
+                [nothing.fileno(), written, written], target=target, env=plain() | dict(env)
+            )
+        return Server(nursery=self, pid=born["pid"], url=f"http://127.0.0.1:{born['port']}")
 
     @contextmanager
-    def server(self, env: Mapping[str, str], *, target: str = "api.index:app") -> Generator[Server]:
+    def server(
+        self,
+        env: Mapping[str, str],
+        *,
+        target: str = "api.index:app",
+        output: IO[bytes] | None = None,
+    ) -> Generator[Server]:
         """Run a server while the block does, unless it ends before."""
-        started = self.start(env, target=target)
+        started = self.start(env, target=target, output=output)
         try:
             yield started
         finally:
             if started.status is None:
                 started.kill()
 
+    def run(
+        self, module: str, *arguments: str, env: Mapping[str, str], streams: Sequence[int]
+    ) -> Child:
+        """Start `python -m` of a module with exactly this environment and these three streams."""
+        born = self.ask(streams, module=module, arguments=arguments, env=dict(env))
+        return Child(nursery=self, pid=born["pid"])
+
+
+def plain() -> dict[str, str]:
+    """Give what a child process inherits: PATH and its like, and no name of ours."""
+    inherited = dict(os.environ)  # noqa: TID251  see above
+    return {name: at for name, at in inherited.items() if name.lower() not in Settings.model_fields}
+
 
 @contextmanager
 def running_nursery() -> Generator[Nursery]:
-    """Run a nursery while the block does; its servers end with it."""
-    inherited = dict(os.environ)  # noqa: TID251  a child process inherits PATH and its like
-    env = {name: at for name, at in inherited.items() if name.lower() not in Settings.model_fields}
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.harness.nursery_main"],
-        cwd=ROOT,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as popen:
-        assert popen.stdout
-        assert json.loads(popen.stdout.readline()) == {"ready": True}
-        yield Nursery(popen)
+    """Run a nursery while the block does; its children end with it."""
+    near, far = socket.socketpair()
+    with (
+        near,
+        subprocess.Popen(  # noqa: S603  our own interpreter and arguments
+            [sys.executable, "-m", "tests.harness.nursery_main", str(far.fileno())],
+            cwd=ROOT,
+            env=plain(),
+            pass_fds=[far.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        ),
+    ):
+        far.close()
+        try:
+            yield Nursery(near)
+        finally:
+            near.shutdown(socket.SHUT_RDWR)
+
+
+@cache
+def standing() -> Nursery:
+    """Give the nursery of this process, which ends with it."""
+    kept = ExitStack()
+    atexit.register(kept.close)
+    return kept.enter_context(running_nursery())

@@ -1,15 +1,19 @@
-"""A warm parent of server processes: it imports once, and forks a server whenever it is asked to.
+"""A warm parent of processes: it imports once, and forks a process whenever it is asked to.
 
-Starting an interpreter costs seconds of imports, a fork milliseconds; what is forked is uvicorn
-with the application, as its users run it, in a process of its own. Spoken to over stdin and
-stdout, one JSON line each way; when stdin ends, so does everything.
+Starting an interpreter costs seconds of imports, a fork milliseconds. What is forked is uvicorn
+with an application, or `python -m` of a module, as its users run it: in a process of its own, with
+the environment and the standard streams that come with the order. Orders come over a socket, one
+JSON line each way; when it ends, so does everything.
 """
 
 import json
 import os
+import runpy
 import signal
 import socket
 import sys
+import traceback
+from collections.abc import Generator
 from importlib import import_module
 from typing import Any
 
@@ -23,65 +27,100 @@ WARM = (
     "lib.machinery.runner.reconcile",
     "lib.machinery.runner.store",
     "lib.machinery.server",
+    "lib.ops.answer",
+    "lib.ops.doctor",
+    "lib.ops.keys",
+    "lib.ops.operations",
+    "lib.ops.resolve",
     "lib.tools",
+    "argparse",
     "httpx",
+    "mangum",
     "mcp.server.streamable_http_manager",
+    "rich.console",
+    "rich.table",
     "upstash_redis.asyncio",
 )
 
 
 def main() -> None:
-    """Obey one line after the other."""
+    """Obey one order after the other."""
     for name in WARM:
         import_module(name)
-    _say(ready=True)
+    line = socket.socket(fileno=int(sys.argv[1]))
     children: set[int] = set()
-    for line in sys.stdin:
-        asked = json.loads(line)
-        if "wait" in asked:
-            children.discard(asked["wait"])
-            _, status = os.waitpid(asked["wait"], 0)
-            _say(status=os.waitstatus_to_exitcode(status))
+    for order, streams in _orders(line):
+        if "wait" in order:
+            children.discard(order["wait"])
+            _, status = os.waitpid(order["wait"], 0)
+            _say(line, status=os.waitstatus_to_exitcode(status))
         else:
-            pid, port = _fork(asked["target"], asked["env"])
+            pid, port = _fork(order, streams)
             children.add(pid)
-            _say(pid=pid, port=port)
+            _say(line, pid=pid, port=port)
+        for stream in streams:
+            os.close(stream)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
-def _say(**fields: Any) -> None:
-    sys.stdout.write(json.dumps(fields) + "\n")
-    sys.stdout.flush()
+def _orders(line: socket.socket) -> Generator[tuple[dict[str, Any], list[int]]]:
+    text, streams = b"", list[int]()
+    while True:
+        data, more, _, _ = socket.recv_fds(line, 65536, 3)
+        if not data:
+            return
+        text, streams = text + data, streams + more
+        if text.endswith(b"\n"):
+            yield json.loads(text), streams
+            text, streams = b"", []
 
 
-def _fork(target: str, env: dict[str, str]) -> tuple[int, int]:
+def _say(line: socket.socket, **fields: Any) -> None:
+    line.sendall(json.dumps(fields).encode() + b"\n")
+
+
+def _fork(order: dict[str, Any], streams: list[int]) -> tuple[int, int]:
     # The protocol is named: without it asyncio sets no TCP_NODELAY, and a call takes 40 ms.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(256)
-    pid = os.fork()
-    if pid == 0:
-        try:
-            _serve(listener, target, env)
-        finally:
-            os._exit(1)
-    port = listener.getsockname()[1]
-    listener.close()
-    return pid, port
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        if "target" in order:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(256)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os._exit(_live(order, streams, listener))
+            finally:
+                os._exit(1)
+        return pid, listener.getsockname()[1]
 
 
-def _serve(listener: socket.socket, target: str, env: dict[str, str]) -> None:
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 0)
-    os.dup2(2, 1)
-    os.environ.update(env)  # noqa: TID251  the environment of this one server
-    module, _, name = target.partition(":")
-    app = getattr(import_module(module), name)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+def _live(order: dict[str, Any], streams: list[int], listener: socket.socket) -> int:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    os.environ.clear()  # noqa: TID251  the environment of this one process
+    os.environ.update(order["env"])  # noqa: TID251  the same
+    try:
+        if "target" in order:
+            _serve(order["target"], listener)
+        else:
+            sys.argv = [order["module"], *order["arguments"]]
+            runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:  # noqa: BLE001  what an interpreter does with what nobody caught
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0
+
+
+def _serve(target: str, listener: socket.socket) -> None:
+    server = uvicorn.Server(uvicorn.Config(target, log_level="warning", access_log=False))
     server.run(sockets=[listener])
-    os._exit(0)
 
 
 if __name__ == "__main__":

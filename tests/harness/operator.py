@@ -2,14 +2,17 @@
 
 import json
 import os
+import signal
 import subprocess
-import sys
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Timer
 from typing import Any
 
 import httpx
 
-from lib.settings import Settings
+from tests.harness.nursery import plain, standing
 from tests.harness.servers import ROOT
 from tests.harness.stack import STORE_TOKEN, Stack
 
@@ -31,13 +34,29 @@ class Ran:
 
 
 def ops(env: dict[str, str], *arguments: str) -> Ran:
-    """Run `python -m lib.ops`, and wait for its end."""
-    inherited = os.environ.items()  # noqa: TID251  a child process inherits PATH and its like
-    base = {name: value for name, value in inherited if name.lower() not in Settings.model_fields}
-    ran = subprocess.run(  # noqa: S603  our own interpreter and arguments
-        [sys.executable, "-m", "lib.ops", *arguments],
+    """Run `python -m lib.ops` in a process of its own, and wait for its end."""
+    given = {**plain(), "VERCEL": "1", **env}  # so that no .env is read
+    with Path(os.devnull).open() as nothing, TemporaryFile("w+") as err:
+        end, out = os.pipe()
+        with os.fdopen(end) as said:
+            streams = (nothing.fileno(), out, err.fileno())
+            child = standing().run("lib.ops", *arguments, env=given, streams=streams)
+            os.close(out)
+            too_late = Timer(LIMIT_S, child.signal, [signal.SIGKILL])
+            too_late.start()
+            text = said.read()  # to the end, which is the process's own
+            too_late.cancel()
+        code = child.wait()
+        err.seek(0)
+        return Ran(code=code, out=text, err=err.read())
+
+
+def ops_by_the_readme(env: dict[str, str], *arguments: str) -> Ran:
+    """Run `uv run -m lib.ops` as the README says, cold; no other name of ours is inherited."""
+    ran = subprocess.run(  # noqa: S603  the documented command
+        ["uv", "run", "--no-sync", "-m", "lib.ops", *arguments],  # noqa: S607  the one on PATH
         cwd=ROOT,
-        env={**base, "VERCEL": "1", **env},  # so that no .env is read
+        env={**plain(), "VERCEL": "1", **env},
         capture_output=True,
         text=True,
         timeout=LIMIT_S,

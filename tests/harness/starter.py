@@ -4,12 +4,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.harness.servers import ROOT
+
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STEP_S = 120
+ROOMS = ("api", "lib", "tests")
+YOURS = ("lib/tools", "lib/backend", "tests/tools")
+HOUSE = ("tests/unit/test_house.py", "tests/tools", "tests/protocol/test_listing.py")
+# Without workers, and without what a short run imports and never uses.
+LIGHTLY = ("-q", "-n0", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +51,37 @@ def apply(tree: Path, diff: str) -> None:
     run(tree, "git", "apply", "--unidiff-zero", "-", given=diff)
 
 
-def check(tree: Path, *, rooms: Sequence[str], tests: Sequence[str]) -> None:
-    """Hold a copy to what `.ci/run` holds it to, in the rooms that a newcomer touched."""
+def check(tree: Path, *reached: str) -> None:
+    """Hold a copy to what `.ci/run` holds it to; types and tests where they can have changed.
+
+    reached: files that import what is not in your rooms, or is not there any more.
+    """
     python = sys.executable
+    tests = [name for name in reached if Path(name).name.startswith("test_")]
+    house = [name for name in HOUSE if (tree / name).exists()]
+    yours = [name for name in YOURS if (tree / name).exists()]
     run(tree, python, "-m", "tests.lock")
-    run(tree, python, "-m", "ruff", "format", "--check", *rooms)
-    run(tree, python, "-m", "ruff", "check", *rooms)
-    run(tree, python, "-m", "pyright", *rooms)
+    run(tree, python, "-m", "ruff", "format", "--check", ".")
+    run(tree, python, "-m", "ruff", "check", ".")
+    run(tree, python, "-m", "pyright", *yours, *reached)
     run(tree, str(Path(python).with_name("lint-imports")))
-    run(tree, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
+    run(tree, python, "-m", "pytest", *LIGHTLY, *house, *tests)
+
+
+def reached_by_a_removal(tree: Path) -> list[str]:
+    """Name the files of a copy that import your rooms, or anything that the copy lacks."""
+    kept = modules(tree)
+    gone = modules(ROOT).keys() - kept.keys()
+    names = "|".join(map(re.escape, {*gone, "lib.tools", "lib.backend"}))
+    imports = re.compile(rf"^ *(?:from|import) (?:{names})\b", re.MULTILINE)
+    return sorted(str(file) for file in kept.values() if imports.search((tree / file).read_text()))
+
+
+def modules(tree: Path) -> dict[str, Path]:
+    """Name every module of a tree, and where it stands in it."""
+    files = [file for room in ROOMS for file in (tree / room).rglob("*.py")]
+    inside = [file.relative_to(tree) for file in files if "node_modules" not in file.parts]
+    return {".".join(file.with_suffix("").parts).removesuffix(".__init__"): file for file in inside}
 
 
 def run(tree: Path, *command: str, given: str | None = None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.harness.servers import running_server
+from tests.harness.nursery import Nursery
 from tests.harness.stack import Stack
 from tests.hostile.cases import make
 from tests.hostile.run import is_well, run
@@ -19,10 +19,10 @@ NOT_OURS = "h11._util.LocalProtocolError"
 
 
 async def test_hundreds_of_hostile_requests_end_in_time_and_without_a_fault(
-    stack: Stack, tmp_path: Path
+    stack: Stack, nursery: Nursery, tmp_path: Path
 ) -> None:
     path = tmp_path / "output"
-    with path.open("wb") as output, running_server(stack.env(), output=output) as process:
+    with path.open("wb") as output, nursery.server(stack.env(), output=output) as process:
         report = await run(process.url, seed=SEED, numbers=range(CASES))
         assert await is_well(process.url)
     assert report.failed == []

@@ -18,7 +18,8 @@ from lib.dev.faulty import call
 from lib.dev.store_faults import naming
 from lib.dev.wire import answer_of
 from tests.harness.approval import first_round, new_item, second_round
-from tests.harness.servers import client_of, in_process, running_server
+from tests.harness.nursery import Nursery
+from tests.harness.servers import client_of, in_process
 from tests.harness.stack import WRITE_KEY, Stack
 from tests.harness.wire import Mcp
 
@@ -177,11 +178,11 @@ async def test_a_silent_store_on_the_first_round_is_said_and_nothing_is_asked(
 
 
 async def test_a_kill_during_an_unapproved_call_leaves_no_record(
-    stack: Stack, engine: Engine
+    stack: Stack, engine: Engine, nursery: Nursery
 ) -> None:
     ended = threading.Event()
     stack.store_faults.plan(Held("after", ended), on=naming("GET"))
-    with running_server(stack.env(STORE_TIMEOUT_S="3")) as process:
+    with nursery.server(stack.env(STORE_TIMEOUT_S="3")) as process:
         async with httpx.AsyncClient(base_url=process.url, timeout=10) as http:
             sent = {"item_id": "1", "idempotency_key": "k"}
             asking = asyncio.ensure_future(Mcp(http=http).call("delete_item", **sent))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.harness.lambda_host import Function, warm_function
+from tests.harness.lambda_host import Function, cold_function, warm_function
 from tests.harness.stack import READ_KEY, WRITE_KEY, Stack
 from tests.harness.wire import META, MODERN
 
@@ -63,10 +63,13 @@ def told(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def function(stack: Stack) -> Iterator[Function]:
-    env = stack.env(ALLOWED_HOSTS=HOST, MAX_DURATION_S="20")
-    with warm_function(env) as warm:
+    with warm_function(env_of(stack)) as warm:
         warm.invoke(api_gateway(*post("list_items")))
         yield warm
+
+
+def env_of(stack: Stack) -> dict[str, str]:
+    return stack.env(ALLOWED_HOSTS=HOST, MAX_DURATION_S="20")
 
 
 @pytest.fixture(params=[function_url, api_gateway])
@@ -102,7 +105,7 @@ def test_a_command_starts_only_where_lambda_leaves_it_time(
     assert (done["outcome"], stack.items.effects().created) == ("succeeded", 1)
 
 
-def test_connections_are_kept_from_one_event_to_the_next(stack: Stack, function: Function) -> None:
+def test_a_cold_function_keeps_its_connections_from_one_event_to_the_next(stack: Stack) -> None:
     peers: set[tuple[str, int]] = set()
     inner = stack.front.app
 
@@ -111,9 +114,10 @@ def test_connections_are_kept_from_one_event_to_the_next(stack: Stack, function:
         await inner(scope, receive, send)
 
     stack.front.app = noting
-    for key in "abc":
-        event = api_gateway(*post("create_item", **NEW, idempotency_key=key))
-        assert told(function.invoke(event))["outcome"] == "succeeded"
+    with cold_function(env_of(stack)) as function:
+        for key in "abc":
+            event = api_gateway(*post("create_item", **NEW, idempotency_key=key))
+            assert told(function.invoke(event))["outcome"] == "succeeded"
     assert len(peers) == 1
 
 

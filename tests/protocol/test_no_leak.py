@@ -18,7 +18,7 @@ from lib.dev.faults import AnswerLost, HalfAnswer, UnreadableBody, bad_gateway, 
 from lib.dev.faulty import call
 from lib.dev.store_faults import engine_error
 from tests.harness.approval import NO, first_round, second_round
-from tests.harness.servers import running_server
+from tests.harness.nursery import standing
 from tests.harness.stack import (
     CRON_SECRET,
     READ_KEY,
@@ -56,7 +56,10 @@ async def written_by(
     stack: Stack, path: Path, target: str, **more: str
 ) -> AsyncGenerator[httpx.AsyncClient]:
     env = stack.env(**more)
-    with path.open("wb") as output, running_server(env, target=target, output=output) as process:
+    with (
+        path.open("wb") as output,
+        standing().server(env, target=target, output=output) as process,
+    ):
         async with httpx.AsyncClient(base_url=process.url, timeout=10) as http:
             yield http
 
