@@ -109,11 +109,15 @@ def _contradicting(settings: Settings) -> Faults:
             yield one, f"says something else than {other.upper()}: remove one of them"
 
 
+def _is_ignored(name: str, settings: Settings) -> bool:
+    return name in SCRATCH and settings.kind != "preview"
+
+
 def _bad_urls(settings: Settings) -> Faults:
     names = [name for name in type(settings).model_fields if name.endswith(("_url", "_issuer"))]
     for name in names:
         url = getattr(settings, name)
-        if url is None or name.startswith("vercel"):
+        if url is None or name.startswith("vercel") or _is_ignored(name, settings):
             continue
         may_be_plain = name != "auth_jwks_url" or settings.kind == "development"
         if not _is_url(url, may_be_plain=may_be_plain):
@@ -136,7 +140,9 @@ def _is_url(url: str, *, may_be_plain: bool) -> bool:
 def _bad_secrets(settings: Settings) -> Faults:
     for name in type(settings).model_fields:
         value = getattr(settings, name)
-        if name.endswith("_token") and value and not HEADER_SAFE.fullmatch(value):
+        if not name.endswith("_token") or not value or _is_ignored(name, settings):
+            continue
+        if not HEADER_SAFE.fullmatch(value):
             yield name, "has characters that no HTTP header can carry"
     if settings.state_key and len(settings.state_key.encode()) < MIN_STATE_KEY_BYTES:
         yield "state_key", f"shorter than {MIN_STATE_KEY_BYTES} bytes"

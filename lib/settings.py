@@ -109,7 +109,7 @@ class Settings(Platform):
     @cached_property
     def keys(self) -> tuple[AgentKey, ...]:
         """The agent keys; raises ValidationError where AGENT_KEYS is not a list of them."""
-        return tuple(_key_list().validate_json(self.agent_keys or "[]"))
+        return tuple(_key_list().validate_json(self.agent_keys or "[]", strict=True))
 
     @property
     def store_url(self) -> str | None:

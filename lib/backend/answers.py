@@ -32,6 +32,7 @@ TURNED_AWAY: Mapping[int, str] = {425: "too_early", 429: "rate_limited"}
 KEY_IN_USE_MS = 5_000
 MAX_AFTER_S = 3_600.0
 SECONDS = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?")
+ABSENT = "not_found"
 SENTENCES: Mapping[str, str] = {
     "not_configured": "This deployment holds no usable credential for this.",
     "not_sent": "The request could not be written down, and was not sent.",
@@ -124,7 +125,9 @@ def _fault(answer: Answer, meanings: Meanings) -> BackendError:
     if sign in meanings.key_in_use:
         sentence = meanings.sentence("key_in_use")
         return BackendSilentError("key_in_use", sentence, after_ms=KEY_IN_USE_MS)
-    known = code if code in meanings.sentences else ""
+    # A look-up acts on absence, so no other status may say it.
+    is_misplaced = code == ABSENT and answer.status != HTTPStatus.NOT_FOUND
+    known = code if code in meanings.sentences and not is_misplaced else ""
     if sign in meanings.not_processed or answer.status in TURNED_AWAY:
         told = known or TURNED_AWAY.get(answer.status, "refused")
         return NotExecutedError(told, meanings.sentence(told), after_ms=_after_ms(answer))

@@ -106,7 +106,7 @@ class Items:
         try:
             change = await self._write.exchange(f"GET {path}", Change, call)
         except RefusedError as no:
-            if no.code == "not_found":
+            if no.code == "not_found":  # which the wire takes from a 404 only
                 return []
             raise
         if change.reference != call.reference:

@@ -113,9 +113,10 @@ async def _swept(deployment: Deployment) -> Response:
     from lib.machinery.runner.reconcile import Sweeper
     from lib.machinery.runner.store import StoreSilentError
 
+    deadline = deployment.deadline()
     sweeper = Sweeper(
-        store=await deployment.store(),
-        deadline=deployment.deadline(),
+        store=await deployment.store(deadline),
+        deadline=deadline,
         limits=deployment.limits(),
         find=deployment.catalogue.find_command,
         new_id=deployment.ambient.new_id,

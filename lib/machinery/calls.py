@@ -158,8 +158,12 @@ def _failed(query: Query[Any, Any], fault: Exception) -> QueryError:
 
 def _told(fault: BackendError) -> str:
     match fault:
-        case BackendSilentError():
+        case BackendSilentError(code="timeout"):
             return "The backend did not answer in time. Nothing was changed; try again."
+        case BackendSilentError():
+            return (
+                f"The backend gave no usable answer ({fault.code}). Nothing was changed; try again."
+            )
         case NotExecutedError(after_ms=after_ms):
             wait = f" in {math.ceil(after_ms / 1000)} s" if after_ms else ""
             return f"The backend cannot answer now ({fault.code}). Try again{wait}."

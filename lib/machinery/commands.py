@@ -18,11 +18,13 @@ from lib.machinery.gate.approval import (
     can_be_asked,
 )
 from lib.machinery.inputs import InputError
-from lib.machinery.outcome import Forbidden, Invalid, NotExecuted, Outcome
+from lib.machinery.outcome import Forbidden, Invalid, KeyReused, NotExecuted, Outcome
 from lib.machinery.runner.decide import NOT_BEGUN
 from lib.machinery.runner.evidence import Intent
 from lib.machinery.runner.perform import perform, perform_known
+from lib.machinery.runner.record import Seen
 from lib.machinery.runner.store import Store, StoreSilentError
+from lib.machinery.runner.transitions import told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,7 @@ async def settle(
         return Settled(outcome=Invalid(str(fault)), operation_id=calls.operation_id(sent))
     if command.approval:
         return await _approved(calls, intent, params, asking)
-    outcome = await perform(intent, await calls.deployment.store(), calls.bounds())
+    outcome = await perform(intent, await calls.deployment.store(calls.deadline), calls.bounds())
     return Settled(outcome=outcome, operation_id=intent.operation.id)
 
 
@@ -64,7 +66,7 @@ async def _approved(
     now_s = calls.deployment.ambient.clock.wall()
     approvals = Approvals(state_key=settings.state_key or "", environment=settings.vercel_env)
     verdict = approvals.judge(intent, params, now_s=now_s)
-    store, operation_id = await calls.deployment.store(), intent.operation.id
+    store, operation_id = await calls.deployment.store(calls.deadline), intent.operation.id
     if isinstance(verdict, Approved):
         outcome = await perform(intent, store, calls.bounds())
         return Settled(outcome=outcome, operation_id=operation_id, approved_by_human=True)
@@ -85,9 +87,17 @@ async def _approved(
     return Settled(outcome=refused, operation_id=operation_id)
 
 
-async def _declined(store: Store, intent: Intent) -> Forbidden:
+async def _declined(store: Store, intent: Intent) -> Outcome:
     try:
         held = await store.read(intent.operation.id)
     except StoreSilentError:
         return Forbidden(reason="declined", side_effect="unknown")
-    return Forbidden(reason="declined", side_effect="none" if held is None else "unknown")
+    match held:
+        case None:
+            return Forbidden(reason="declined", side_effect="none")
+        case Seen(record=record) if record.fingerprint != intent.fingerprint:
+            return KeyReused()
+        case Seen(record=record, age_ms=age_ms) if record.state in {"committed", "rejected"}:
+            return told(record, age_ms)  # approved before, and settled: that is what is known
+        case _:
+            return Forbidden(reason="declined", side_effect="unknown")

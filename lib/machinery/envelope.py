@@ -23,6 +23,7 @@ from lib.machinery.outcome import (
     Succeeded,
 )
 
+NOTHING_SENT = "Nothing was sent by this call; what earlier calls did is not known now."
 RESOLVED = "resolved_by_operator"
 Advice = Literal["never", "same_key", "new_key"]
 
@@ -63,7 +64,7 @@ def words(outcome: Outcome, operation_id: OperationId | None) -> Words:
             return Words(
                 outcome="in_progress",
                 side_effect="unknown",
-                text=f"Still running. Do not use a new key. {_again(after_ms)}",
+                text="Still running. Do not use a new key.",
                 advice="same_key",
                 after_ms=after_ms,
                 fault=Fault("in_progress", "Another attempt at this operation is running."),
@@ -170,7 +171,7 @@ def _untouched(
             return Words(
                 outcome="store_unavailable",
                 side_effect="unknown",
-                text=_nothing_sent(after_ms),
+                text=NOTHING_SENT,
                 advice="same_key",
                 after_ms=after_ms,
                 fault=Fault("store_unavailable", "The record could not be claimed or read."),
@@ -185,7 +186,7 @@ def _not_executed(outcome: NotExecuted) -> Words:
     return Words(
         outcome="not_executed",
         side_effect=outcome.side_effect,
-        text=text if is_known else _nothing_sent(outcome.after_ms),
+        text=text if is_known else NOTHING_SENT,
         advice="same_key",
         after_ms=outcome.after_ms,
         fault=outcome.fault,
@@ -206,10 +207,3 @@ def _forbidden(outcome: Forbidden) -> Words:
 def _again(after_ms: int | None) -> str:
     seconds = math.ceil((after_ms or 0) / 1000)
     return f"Retry with the same key and arguments after {seconds} s."
-
-
-def _nothing_sent(after_ms: int) -> str:
-    return (
-        "Nothing was sent by this call; what earlier calls did is not known now. "
-        f"{_again(after_ms)}"
-    )

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Sequence
+from secrets import token_hex
 
 from lib.machinery.gate.audit import LOG as AUDIT
 from lib.machinery.runner.store import StoreSilentError
@@ -50,7 +51,10 @@ async def _answer(asked: argparse.Namespace) -> Answer:
             return await examine(reached(), asked.accept)
         case "key":
             wish = Wish(
-                name=asked.id, scopes=asked.scopes, allowed=asked.allow_scope, expires=asked.expires
+                name=asked.id or f"key-{token_hex(3)}",
+                scopes=asked.scopes,
+                allowed=asked.allow_scope,
+                expires=asked.expires,
             )
             return new_key(wish)
         case "resolve":
@@ -91,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     key = commands.add_parser("key", help="agent keys").add_subparsers(dest="verb", required=True)
     new = key.add_parser("new", parents=[as_json], help="make one, and show it this once")
     new.add_argument(
-        "--id", required=True, help="the principal's name; kept when a key is replaced"
+        "--id", help="the principal's name, kept when a key is replaced; a made-up one if not given"
     )
     new.add_argument("--scopes", required=True, metavar="SCOPE,…")
     new.add_argument("--allow-scope", action="append", default=[], metavar="SCOPE")

@@ -8,7 +8,7 @@ Source: PROTOCOL §4 (operator resolves), §9.
 import getpass
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -92,7 +92,8 @@ async def _move(holding: Holding, seen: Seen, word: Word) -> Became:
     await holding.obey(event)
     if not isinstance(holding.held, Seen):
         return "changed"
-    if holding.held.record == _asked(seen.record, word):
+    became = replace(holding.held.record, elapsed_ms=seen.record.elapsed_ms)
+    if became == _asked(seen.record, word):
         return "settled"
     return "unknown" if holding.held.text == seen.text else "changed"
 

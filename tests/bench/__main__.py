@@ -33,7 +33,7 @@ from tests.harness.stack import Stack, running_stack
 
 PAGE = ROOT / "docs" / "PERFORMANCE.md"
 PLOT = ROOT / "docs" / "performance.svg"
-PARTS = re.compile(r"(<!-- (table|growth|machine|bundle) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+PARTS = re.compile(r"(<!-- (table|growth|machine|bundle) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
@@ -85,7 +85,7 @@ def write_docs(found: dict[str, Any]) -> None:
         "machine": machine,
         "bundle": f"| package | MB |\n|---|---|\n{bundle}",
     }
-    page = PARTS.sub(lambda at: f"{at[1]}\n{parts[at[2]]}\n{at[3]}", PAGE.read_text())
+    page = PARTS.sub(lambda at: f"{at[1]}\n{parts[at[2]]}\n\n{at[3]}", PAGE.read_text())
     PAGE.write_text(page)
     PLOT.write_text(plot(found["growth"]["calls_at_once"]))
 

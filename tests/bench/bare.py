@@ -40,7 +40,7 @@ async def list_tools(_ctx: Context, _params: PaginatedRequestParams | None) -> L
 
 async def call_tool(_ctx: Context, params: CallToolRequestParams) -> CallToolResult:
     """Answer from memory."""
-    item = {**ITEM, "id": (params.arguments or {})["item_id"]}
+    item = {**ITEM, "id": (params.arguments or {}).get("item_id")}
     text = TextContent(type="text", text=json.dumps(item))
     return CallToolResult(content=[text], structured_content=item)
 

@@ -12,13 +12,14 @@ COLOURS = {"settle": "#0a7d5a", "bare": "#8a8f98"}
 def table(rows: list[Row]) -> str:
     """Write the rows as a Markdown table."""
     lines = [
-        "| what | against | measured | ratio or count | target | |",
-        "|---|---|---|---|---|---|",
+        "| what | against | least | ratio or count | of medians | target | |",
+        "|---" * 7 + "|",
     ]
     for row in rows:
         met = {True: "met", False: "missed", None: ""}[row.is_met]
         value = "" if row.value is None else f"{row.value:g}"
-        cells = (row.what, row.against, row.measured, value, f"≤ {row.target:g}", met)
+        median = "" if row.median is None else f"{row.median:g}"
+        cells = (row.what, row.against, row.measured, value, median, f"≤ {row.target:g}", met)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

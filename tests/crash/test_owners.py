@@ -5,6 +5,7 @@ Each names where it went wrong elsewhere. Source: PROTOCOL §4, §11.
 
 import asyncio
 import json
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from lib.contract import Call, Command, Keyed
 from lib.dev.faults import Held
 from lib.dev.store_faults import nth
 from tests.harness.kinds import KINDS, moves
-from tests.harness.lossy import TIMES, Callers, lossy_client
+from tests.harness.lossy import EXPIRING, Callers, lossy_client
 from tests.harness.seams import Stopped
 from tests.harness.seeds import seeds_of
 from tests.harness.servers import client_of, in_process
@@ -34,7 +35,7 @@ async def test_a_refused_duplicate_deletes_nothing_of_the_owner(stack: Stack) ->
     """powertools-lambda-typescript #5675, #5717: a rejected duplicate deleted the record."""
     stop = Stopped(executes="first")
     stack.items.faults.plan(stop, on=CREATE.is_sent("key"))
-    async with lossy_client(stack, BACKEND_TIMEOUT_S="8", MAX_DURATION_S="10") as http:
+    async with lossy_client(stack) as http:
         mcp = Mcp(http=http)
         owner = asyncio.create_task(mcp.settle("create_item", **created("key")))
         assert await asyncio.to_thread(stop.reached.wait, 5)
@@ -58,11 +59,16 @@ async def test_a_refused_duplicate_deletes_nothing_of_the_owner(stack: Stack) ->
 
 async def test_a_twin_of_slow_work_waits_and_never_runs(stack: Stack) -> None:
     """Truxify #5846, langwatch #6511, noveum orbit #455: a lock that was shorter than the work."""
-    async with lossy_client(stack, MAX_DURATION_S="6", BACKEND_TIMEOUT_S="4") as http:
+    done = threading.Event()
+    async with lossy_client(stack) as http:
         callers = Callers(stack, http, kinds=[NOTICE])
         told = callers.told[NOTICE.tool]
-        stack.items.faults.plan(Held("before", 2.5), on=NOTICE.is_sent(told.key))
-        await asyncio.gather(callers.call(), callers.call(), callers.call())
+        stack.items.faults.plan(Held("before", done), on=NOTICE.is_sent(told.key))
+        calls = [asyncio.create_task(callers.call()) for _ in "123"]
+        for _, twin in zip("12", asyncio.as_completed(calls), strict=False):
+            await twin
+        done.set()
+        await asyncio.gather(*calls)
         told.envelopes.sort(key=lambda each: each["outcome"])
         assert [each["outcome"] for each in told.envelopes] == ["in_progress"] * 2 + ["succeeded"]
         assert told.first["retry"]["after_ms"] > 1_000
@@ -124,12 +130,12 @@ async def test_a_late_success_is_believed_from_an_attempt_that_was_taken_over(
     commit, resent = Stopped(executes="late"), Stopped(executes="late")
     stack.store_faults.plan(commit, on=nth(2, moves("key")))
     stack.items.faults.plan(resent, on=nth(2, CREATE.is_sent("key")))
-    async with lossy_client(stack, STORE_TIMEOUT_S="8") as http:
+    async with lossy_client(stack, **EXPIRING, STORE_TIMEOUT_S="30") as http:
         mcp = Mcp(http=http)
         late = asyncio.create_task(mcp.settle("create_item", **created("key")))
         assert await asyncio.to_thread(commit.reached.wait, 5)
         heir = asyncio.create_task(taken_over(mcp, "create_item", created("key")))
-        assert await asyncio.to_thread(resent.reached.wait, 8)
+        assert await asyncio.to_thread(resent.reached.wait, 30)
         commit.released.set()
         first = await late
         known = await mcp.settle("get_operation", idempotency_key="key")
@@ -151,7 +157,7 @@ async def test_a_stale_owners_success_is_a_conflict_and_the_first_answer_stays(
     asked = {"lines": ["one"], "idempotency_key": "key"}
     stop = Stopped(executes="late")
     stack.store_faults.plan(stop, on=nth(2, moves("key")))
-    env = stack.env(**TIMES, STORE_TIMEOUT_S="8")
+    env = stack.env(**EXPIRING, STORE_TIMEOUT_S="30")
     async with client_of(in_process(env, tools=[file_batch(effects)])) as http:
         stale = asyncio.create_task(Mcp(http=http).settle("create_batch", **asked))
         assert await asyncio.to_thread(stop.reached.wait, 5)

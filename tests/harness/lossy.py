@@ -20,12 +20,14 @@ from tests.harness.wire import Mcp
 
 SETTLES = timedelta(milliseconds=400)
 CREWS = count(1)  # so that no two tests on one items service share a reference
-TIMES = {
-    "MAX_DURATION_S": "3",
-    "BACKEND_TIMEOUT_S": "1",
-    "COMMIT_BUDGET_S": "0.3",
+# For tests that wait until a lease ends, or a time-out: a lease is 6.2 s, and 4.5 s of it can send.
+EXPIRING = {
+    "MAX_DURATION_S": "6",
+    "BACKEND_TIMEOUT_S": "3",
+    "COMMIT_BUDGET_S": "0.5",
     "KILL_SLACK_S": "0.2",
 }
+LIMIT_S = 60
 
 
 def every_class_in_process(stack: Stack, **env: str) -> FastAPI:
@@ -33,7 +35,7 @@ def every_class_in_process(stack: Stack, **env: str) -> FastAPI:
 
     Args: env: an empty text unsets a name.
     """
-    given = {name: text for name, text in stack.env(**{**TIMES, **env}).items() if text}
+    given = {name: text for name, text in stack.env(**env).items() if text}
     settings = settings_of(given)
     assert isinstance(settings, Settings)
     return in_process(given, tools=every_class(settings, settle_time=SETTLES))
@@ -93,7 +95,7 @@ class Callers:
         told.envelopes.append(said)
 
     async def _until_definite(self, told: Told) -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LIMIT_S):
             while not told.envelopes or told.last["retry"]["advice"] == "same_key":
                 if told.envelopes:
                     await anyio.sleep(told.last["retry"]["after_ms"] / 1000)

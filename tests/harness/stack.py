@@ -23,6 +23,22 @@ WRITE_KEY = "key-of-the-writer-0123456789abcdef"
 OTHER_KEY = "key-of-another-writer-0123456789ab"
 STATE_KEY = "state-key-0123456789-0123456789-0123456789"
 CRON_SECRET = "cron-secret-0123456789"
+# For tests that are not about time: a busy machine ends no call of theirs, and changes no answer.
+PATIENT = {
+    "MAX_DURATION_S": "20",
+    "BACKEND_TIMEOUT_S": "8",
+    "COMMIT_BUDGET_S": "1",
+    "KILL_SLACK_S": "1",
+    "STORE_TIMEOUT_S": "5",
+}
+# For tests that wait for a lease to end, or for a time-out; to send takes 2 of the 4 seconds.
+SHORT = {
+    "MAX_DURATION_S": "4",
+    "BACKEND_TIMEOUT_S": "2",
+    "COMMIT_BUDGET_S": "1",
+    "KILL_SLACK_S": "1",
+    "STORE_TIMEOUT_S": "1.5",
+}
 SCOPES = {READ_KEY: ["call:tools"]}
 BOTH = ["call:tools", "call:write_tools"]
 
@@ -54,7 +70,7 @@ class Stack:
     written: list[Written] = field(default_factory=list[Written])
 
     def env(self, **more: str) -> dict[str, str]:
-        """Name the environment of a production deployment on these parts; small times."""
+        """Name the environment of a production deployment on these parts, with ample times."""
         return {
             "VERCEL_ENV": "production",
             "BACKEND_URL": self.items_url,
@@ -66,10 +82,7 @@ class Stack:
             "AGENT_KEYS": agent_keys(),
             "STATE_KEY": STATE_KEY,
             "CRON_SECRET": CRON_SECRET,
-            "MAX_DURATION_S": "4",
-            "BACKEND_TIMEOUT_S": "2",
-            "COMMIT_BUDGET_S": "1",
-            "KILL_SLACK_S": "1",
+            **PATIENT,
             **more,
         }
 

@@ -23,7 +23,7 @@ REFUSED_EVERY = 50  # a label for an item that is not there
 GIVES_UP_EVERY = 10
 CALLERS = 24
 TRIES = 25
-SETTLES_S = 10.0  # the longest lease and settle time together
+SETTLES_S = 30.0  # enough for the longest lease and settle time on a busy machine
 
 
 @dataclass(slots=True, kw_only=True)

@@ -161,6 +161,19 @@ def test_a_success_is_its_declared_fields_and_nothing_else() -> None:
         assert proofs({name: act}, [answer]) == {name: [results.get(name, item)]}
 
 
+@pytest.mark.parametrize("status", [401, 403, 410, 422])
+def test_absence_under_another_status_than_404_is_not_believed(status: int) -> None:
+    async def asked(items: Items) -> BackendError:
+        with pytest.raises(BackendError) as error:
+            await items.changes_made(COMMAND)
+        return error.value
+
+    with respx.mock() as wire:
+        wire.route().mock(return_value=refusal(status, "not_found"))
+        error = asyncio.run(asked(items_at()))
+    assert error.code == "refused"
+
+
 @pytest.mark.parametrize("code", MEANINGS.sentences)
 def test_a_listed_code_reads_its_own_sentence_and_never_the_backends(code: str) -> None:
     async def told(items: Items) -> BackendError:
@@ -168,7 +181,8 @@ def test_a_listed_code_reads_its_own_sentence_and_never_the_backends(code: str) 
             await items.create("bolt", 3, COMMAND)
         return error.value
 
-    for status in (422, 429, 503):
+    # Absence is believed of a 404 only; every other code may stand under any status.
+    for status in (404,) if code == "not_found" else (422, 429, 503):
         with respx.mock() as wire:
             wire.route().mock(return_value=refusal(status, code))
             error = asyncio.run(told(items_at()))

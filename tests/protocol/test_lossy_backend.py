@@ -27,11 +27,12 @@ from lib.dev.faults import (
 )
 from lib.dev.wire import Cut, Sent
 from tests.harness.kinds import KINDS
-from tests.harness.lossy import Callers, lossy_client
+from tests.harness.lossy import EXPIRING, Callers, lossy_client
 from tests.harness.stack import Stack
 
 DEDUPLICATED = {kind.tool for kind in KINDS if kind.backend in {"keyed", "unique"}}
 TOOLS = {kind.tool for kind in KINDS}
+BACKEND_TIMEOUT_S = 3.0
 NO_EVIDENCE: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
     "answer lost": (AnswerLost(), True),
     "reset after": (AnswerLost(is_reset=True), True),
@@ -41,8 +42,8 @@ NO_EVIDENCE: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
     "503 before": (unavailable("before"), False),
     "503 after": (unavailable("after"), True),
     "lands late": (LandsLate(0.6), True),
-    "delayed past the time-out": (Held("after", 2.4), True),
-    "held before, past the time-out": (Held("before", 2.4), True),
+    "delayed past the time-out": (Held("after", 1.2 * BACKEND_TIMEOUT_S), True),
+    "held before, past the time-out": (Held("before", 1.2 * BACKEND_TIMEOUT_S), True),
 }
 
 
@@ -67,7 +68,8 @@ def plan(callers: Callers, fault: Fault | HeldInside, *, count: int | None = 1) 
 async def test_no_evidence_is_found_out_where_it_can_be_and_else_stays_in_doubt(
     stack: Stack,
 ) -> None:
-    async with lossy_client(stack, BACKEND_TIMEOUT_S="2", MAX_DURATION_S="8") as http:
+    short = {"BACKEND_TIMEOUT_S": str(BACKEND_TIMEOUT_S), "MAX_DURATION_S": "11"}
+    async with lossy_client(stack, **short) as http:
         crews = {name: Callers(stack, http) for name in NO_EVIDENCE}
         for name, callers in crews.items():
             plan(callers, NO_EVIDENCE[name][0])
@@ -86,7 +88,7 @@ async def test_a_wire_that_stays_broken_leaves_every_class_in_doubt_for_its_retr
     stack: Stack, name: str
 ) -> None:
     fault, is_executed = NO_EVIDENCE[name]
-    async with lossy_client(stack) as http:
+    async with lossy_client(stack, **EXPIRING) as http:
         callers = Callers(stack, http)
         plan(callers, fault, count=None)
         told = await callers.call()
@@ -164,7 +166,7 @@ async def test_no_is_not_believed_while_an_earlier_send_may_have_landed(
 
 async def test_a_key_in_use_is_waited_for_and_then_found(stack: Stack) -> None:
     inside = threading.Event()
-    async with lossy_client(stack) as http:
+    async with lossy_client(stack, **EXPIRING) as http:
         callers = Callers(stack, http, kinds=KINDS[:2])
         plan(callers, HeldInside(inside))
         told = await callers.call()

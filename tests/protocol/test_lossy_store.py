@@ -27,11 +27,12 @@ from lib.dev.store_faults import (
 )
 from lib.dev.wire import Request
 from tests.harness.kinds import KINDS, between, named
-from tests.harness.lossy import Callers, lossy_client
+from tests.harness.lossy import EXPIRING, Callers, lossy_client
 from tests.harness.stack import Stack
 
 TOOLS = {kind.tool for kind in KINDS}
-PATIENT = {"STORE_TIMEOUT_S": "0.8", "MAX_DURATION_S": "8"}
+DELAYED = "delayed past the time-out"
+STORE_TIMEOUT_S = 2.0
 FAULTS: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
     "reset before": (ResetBefore(), False),
     "502": (bad_gateway("before"), False),
@@ -41,7 +42,7 @@ FAULTS: dict[str, tuple[Fault, bool]] = {  # and whether it is executed
     "answer lost": (AnswerLost(), True),
     "half an answer": (HalfAnswer(), True),
     "502 after": (bad_gateway("after"), True),
-    "delayed past the time-out": (Held("after", 0.9), True),
+    DELAYED: (Held("after", 1.2 * STORE_TIMEOUT_S), True),
     "delivered twice": (DeliveredTwice(), True),
 }
 
@@ -62,7 +63,8 @@ def plan(callers: Callers, fault: Fault, *, first: int, last: int | None = None)
 async def test_one_lost_exchange_with_the_store_changes_nothing(
     stack: Stack, name: str, at: int
 ) -> None:
-    async with lossy_client(stack, **PATIENT) as http:
+    short = {"STORE_TIMEOUT_S": str(STORE_TIMEOUT_S)} if name == DELAYED else {}
+    async with lossy_client(stack, **short) as http:
         callers = Callers(stack, http)
         plan(callers, FAULTS[name][0], first=at, last=at)
         await callers.call()
@@ -95,7 +97,7 @@ async def test_a_store_that_takes_no_claim_lets_nothing_be_sent(stack: Stack, na
 async def test_a_claim_whose_reply_never_came_is_somebodys_lease_until_it_ends(
     stack: Stack,
 ) -> None:
-    async with lossy_client(stack) as http:
+    async with lossy_client(stack, **EXPIRING) as http:
         callers = Callers(stack, http)
         plan(callers, AnswerLost(), first=1, last=2)
         before = len(stack.items.faults.seen)
@@ -114,7 +116,7 @@ async def test_a_success_that_could_not_be_recorded_is_told_and_its_retries_agre
     stack: Stack, name: str
 ) -> None:
     fault, is_executed = FAULTS[name]
-    async with lossy_client(stack) as http:
+    async with lossy_client(stack, **EXPIRING) as http:
         callers = Callers(stack, http)
         plan(callers, fault, first=2)
         told = await callers.call()

@@ -8,7 +8,7 @@ import pytest
 from lib.contract import Principal
 from lib.machinery.outcome import Fault, InDoubt, NotExecuted, Outcome, Succeeded
 from lib.machinery.runner import events as ev
-from lib.machinery.runner.decide import decide, may_send
+from lib.machinery.runner.decide import decide, may_send, timed
 from lib.machinery.runner.record import DAY_MS, Guarantee, Record
 
 LEASE, SETTLE = 65_000, 60_000
@@ -110,10 +110,17 @@ def test_what_trips_to_the_store_take_counts_against_the_key_window() -> None:
     own = fresh("me", "keyed")
     report = ev.NoEvidence(own=own, fault=FAULT)
     claim = ev.Claim(own=replace(own, attempt="next"))
-    doubted = decide(own, 7, report, lag_ms=5)
-    taken = decide(own, own.lease_ms, claim, lag_ms=5)
+    doubted = timed(decide(own, 7, report), age_ms=7, lag_ms=5)
+    taken = timed(decide(own, own.lease_ms, claim), age_ms=own.lease_ms, lag_ms=5)
     assert isinstance(doubted, ev.Write)
     assert isinstance(taken, ev.Write)
     assert doubted.record.elapsed_ms == 12
     assert taken.record.elapsed_ms == own.lease_ms + 5
     assert taken.verdict == ev.Run(taken.record)
+
+
+def test_a_settled_record_still_knows_when_it_began() -> None:
+    own = fresh("me", "keyed")
+    done = timed(decide(own, 7, ev.Occurred(own=own, answer="{}")), age_ms=7, lag_ms=5)
+    assert isinstance(done, ev.Write)
+    assert (done.record.state, done.record.elapsed_ms) == ("committed", 12)

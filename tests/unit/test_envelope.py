@@ -68,15 +68,12 @@ SAID: dict[str, tuple[Outcome, tuple[str, str, str, int | None], str]] = {
     "limited before the claim": (
         NotExecuted(fault=BUSY, after_ms=9_000, side_effect="unknown"),
         ("not_executed", "unknown", "same_key", 9_000),
-        (
-            "Nothing was sent by this call; what earlier calls did is not known now. "
-            "Retry with the same key and arguments after 9 s."
-        ),
+        ("Nothing was sent by this call; what earlier calls did is not known now."),
     ),
     "in progress": (
         InProgress(after_ms=3_000),
         ("in_progress", "unknown", "same_key", 3_000),
-        "Still running. Do not use a new key. Retry with the same key and arguments after 3 s.",
+        "Still running. Do not use a new key.",
     ),
     "in doubt, can be asked": (
         InDoubt(fault=BUSY, after_ms=5_000, was_sent=True),
@@ -112,10 +109,7 @@ SAID: dict[str, tuple[Outcome, tuple[str, str, str, int | None], str]] = {
     "store unavailable": (
         StoreUnavailable(after_ms=2_000),
         ("store_unavailable", "unknown", "same_key", 2_000),
-        (
-            "Nothing was sent by this call; what earlier calls did is not known now. "
-            "Retry with the same key and arguments after 2 s."
-        ),
+        ("Nothing was sent by this call; what earlier calls did is not known now."),
     ),
 }
 

@@ -69,6 +69,7 @@ def without(name: str) -> str:
         changed(state="done"),
         changed(epoch="1"),
         changed(added_later=True),
+        changed(answer="{{"),
         changed(backend={"kind": "magic"}),
         without("v"),
         without("fingerprint"),

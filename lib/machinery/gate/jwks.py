@@ -77,7 +77,9 @@ class KeySet:
         """Remember where the keys are; nothing is fetched yet."""
         self._url = url
         self._held: Fetched | None = None
+        self._fetches = 0
         self._failed_at: datetime | None = None  # None where the latest fetch went well
+        self._asked_early_at: datetime | None = None  # for a key id that a fresh set lacked
         # A lock belongs to one event loop, and a process may run several, one after the other.
         self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
             WeakKeyDictionary()
@@ -93,9 +95,11 @@ class KeySet:
         key = self._pick(kid, algorithm, not_before=now - FRESH, now=now)
         if key is not None:
             return key
+        before = self._fetches
         async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             # Whoever had the turn before may have fetched what we miss, or just failed to.
-            if not self._is_paused(now):
+            key = self._pick(kid, algorithm, not_before=now - FRESH, now=now)
+            if key is None and self._fetches == before and not self._is_paused(now):
                 await self._refresh(now)
         key = self._pick(kid, algorithm, not_before=now - STALE, now=now)
         if key is not None:
@@ -118,12 +122,16 @@ class KeySet:
     def _is_paused(self, now: datetime) -> bool:
         if self._failed_at is not None:
             return now - RETRY_PAUSE < self._failed_at <= now + CLOCK_STEP
-        return self._held is not None and now - REFRESH_PAUSE < self._held.at <= now + CLOCK_STEP
+        last = self._asked_early_at
+        return last is not None and now - REFRESH_PAUSE < last <= now + CLOCK_STEP
 
     async def _refresh(self, now: datetime) -> None:
         # A cancelled fetch leaves no trace: a caller who hangs up must not pause the others.
+        is_early = self._held is not None and self._held.at > now - FRESH
         keys = await fetch_keys(self._url)
+        self._fetches += 1
         self._failed_at = now if keys is None else None
+        self._asked_early_at = now if is_early else self._asked_early_at
         if keys is not None:
             self._held = Fetched(keys=keys, at=now)
 

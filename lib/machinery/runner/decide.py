@@ -38,18 +38,12 @@ type Table = Mapping[type[Event], Sequence[Rule]]
 
 
 def decide(
-    record: Record | None,
-    age_ms: int,
-    event: Event,
-    table: Table | None = None,
-    *,
-    lag_ms: int = 0,
+    record: Record | None, age_ms: int, event: Event, table: Table | None = None
 ) -> Decision:
     """Decide what becomes of an operation, and what its caller gets.
 
     Args:    record: what the store holds; None where it holds nothing.
              age_ms: the record's age by the store's clock.
-             lag_ms: what trips to the store add to that until the decision is carried out.
              table: the rules; another only in the explorer, which takes rules out.
     Source:  PROTOCOL §4; where no rule applies the record stays and says what it knows.
     """
@@ -59,15 +53,21 @@ def decide(
     ordered = (TABLE if table is None else table)[_family(event)]
     decisions = (rule(case) for rule in ordered)
     kept = Keep(Tell(told(record, age_ms)))
-    decision = next((found for found in decisions if found is not None), kept)
-    return _delayed(decision, lag_ms) if lag_ms else decision
+    return next((found for found in decisions if found is not None), kept)
 
 
-def _delayed(decision: Decision, lag_ms: int) -> Decision:
-    # Each takeover loses a trip or two of age; a key window must not be outlived by their sum.
-    if not isinstance(decision, Write) or decision.record.state not in {"started", "in_doubt"}:
+def timed(decision: Decision, *, age_ms: int, lag_ms: int) -> Decision:
+    """Count into a record's elapsed time what only the shell can know.
+
+    Args: age_ms: of the record before; what is still open has it already.
+          lag_ms: of trips to the store. Each takeover loses one or two, and a key window must
+                  not be outlived by their sum.
+    """
+    if not isinstance(decision, Write):
         return decision
-    late = replace(decision.record, elapsed_ms=decision.record.elapsed_ms + lag_ms)
+    is_open = decision.record.state in {"started", "in_doubt"}
+    passed_ms = lag_ms if is_open else age_ms + lag_ms
+    late = replace(decision.record, elapsed_ms=decision.record.elapsed_ms + passed_ms)
     match decision.verdict:
         case Run():
             return replace(decision, record=late, verdict=Run(late))

@@ -4,6 +4,7 @@ The one seam where a tool's exceptions become events; anything it did not name i
 Source: PROTOCOL §1.3, §6; STYLE's three answers, never two.
 """
 
+import json
 import logging
 from dataclasses import dataclass
 from functools import cache
@@ -144,7 +145,7 @@ def _heard(
         text = result_text(declared, result)
     except ValueError:  # pydantic's, and UnfitForJsonError
         event = Occurred(own=own, answer=None, fault=NOT_KEPT, was_recovered=was_recovered)
-        return Heard(event, None)
+        return Heard(event, _uncanonical(declared, result))
     fits = len(text) <= MAX_ANSWER_BYTES
     event = Occurred(
         own=own,
@@ -154,6 +155,14 @@ def _heard(
         was_recovered=was_recovered,
     )
     return Heard(event, text.decode())
+
+
+def _uncanonical(declared: type[BaseModel], result: BaseModel) -> str | None:
+    # What cannot be kept in canonical form may still be told once: an integer above 53 bits.
+    try:
+        return json.dumps(declared_fields(declared, result), allow_nan=False)
+    except ValueError:
+        return None
 
 
 def result_text(declared: type[BaseModel], result: BaseModel) -> bytes:

@@ -21,7 +21,7 @@ from lib.machinery.outcome import (
 )
 from lib.machinery.runner import rules
 from lib.machinery.runner.deadline import Clock, Moment
-from lib.machinery.runner.decide import decide
+from lib.machinery.runner.decide import decide, timed
 from lib.machinery.runner.events import (
     Ask,
     Decision,
@@ -106,7 +106,7 @@ class Holding:
         # The answer's way here, and the decision's way back.
         lag_ms = math.ceil(2000 * self.trip_s)
         record = None if seen is None else seen.record
-        decision = decide(record, age_ms, event, lag_ms=lag_ms)
+        decision = timed(decide(record, age_ms, event), age_ms=age_ms, lag_ms=lag_ms)
         if decision.alarm is not None:
             alarm = {"operation_id": self.operation_id, "conflict": decision.alarm}
             LOG.error("conflict", extra=alarm)
@@ -134,6 +134,7 @@ def unwritten(verdict: Verdict) -> Verdict:
 
     A success is one, whoever knows it. A refusal counts only from the record's owner, and who
     that is cannot be known now; and nothing is sent under a record that may not be there.
+    A retry is harmless for every class, and finds out whether the move was made.
     """
     match verdict:
         case Tell(Succeeded() as succeeded):

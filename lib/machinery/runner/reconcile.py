@@ -23,6 +23,7 @@ from lib.machinery.runner.store import Store, StoreSilentError
 LOG = logging.getLogger("settle.sweeper")
 BATCH = 50
 BUDGET_S = 20.0
+MAX_SILENCES = 2  # one record that the store stumbles over must not stop the rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +55,17 @@ class Sweeper:
         Raises: StoreSilentError: the index could not be read; nothing was changed.
         """
         due, count = await self.store.due(BATCH)
-        swept = Swept()
+        swept, silences = Swept(), 0
         for operation_id in due:
             if swept.looked and not self._has_time():
                 break  # but one each time, also where the settings leave no room for a second
             try:
                 verdict = await self._look(operation_id)
             except StoreSilentError:
-                break
+                silences += 1
+                if silences == MAX_SILENCES:
+                    break
+                continue
             swept = _counted(swept, verdict)
         swept = replace(swept, left=max(0, count - swept.looked))
         LOG.info("swept", extra={"counts": swept})

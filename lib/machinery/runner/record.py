@@ -9,7 +9,8 @@ from functools import cache
 from hashlib import sha256
 from typing import Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, TypeAdapter, with_config
+from pydantic_core import from_json
 
 from lib.contract import BackendClass, Keyed, Lookup, OperationId, Principal, Unaskable, Unique
 from lib.machinery.outcome import Fault
@@ -151,7 +152,8 @@ def decode(text: str, *, pttl_ms: int) -> Seen | Unreadable:
     """
     try:
         versioned = _versioned().validate_json(text, strict=True)
-    except ValidationError:
+        from_json(versioned.answer or "null")
+    except ValueError:  # pydantic's ValidationError is one
         return Unreadable()
     fields = {name: getattr(versioned, name) for name in Record.__dataclass_fields__}
     age_ms = versioned.ttl_ms - pttl_ms

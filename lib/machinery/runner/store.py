@@ -5,6 +5,7 @@ gets the same verdict as before. Each call is bounded, and the client's own retr
 Source: PROTOCOL §3; Upstash Redis REST API.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ from lib.machinery.runner.record import (
     store_key,
 )
 
+ANSWER_MARGIN_S = 0.25  # kept for saying what is known, even if the store says nothing
 SENDS = 2  # per move: the second finds out what became of the first
 READS = 3  # until text and TTL belong together
 
@@ -33,6 +35,10 @@ type Json = Any  # a reply of the store, checked where it is read
 
 class StoreSilentError(Exception):
     """No usable reply within the time-out; the move may have been made."""
+
+
+class WrongTypeError(StoreSilentError):
+    """The store answers that something else stands at the record's key, or text that is none."""
 
 
 class Redis(Protocol):
@@ -59,12 +65,14 @@ class Store:
     """The records of one environment.
 
     now_ms: epoch ms of this function's clock; it orders the open index and decides nothing.
+    remaining_s: what is left of the request; no reply is awaited beyond it.
     """
 
     redis: Redis
     environment: str
     timeout_s: float
     now_ms: Callable[[], int]
+    remaining_s: Callable[[], float] = lambda: math.inf
 
     async def claim(self, operation_id: OperationId, record: Record) -> Stored | Held:
         """Store `record` if nothing is there.
@@ -111,7 +119,10 @@ class Store:
             pipeline = self.redis.pipeline()
             # The second GET proves that text and TTL belong together.
             pipeline.get(key).pttl(key).get(key)
-            text, pttl_ms, text_after = await self.bounded(pipeline.exec)
+            try:
+                text, pttl_ms, text_after = await self.bounded(pipeline.exec)
+            except WrongTypeError:
+                return Unreadable()
             if text_after is None:
                 return None
             if text == text_after:
@@ -145,10 +156,13 @@ class Store:
         Raises: StoreSilentError: time-out, refused, unreadable: the client cannot tell them apart.
         """
         try:
-            with anyio.fail_after(self.timeout_s):
+            left_s = self.remaining_s() - ANSWER_MARGIN_S
+            with anyio.fail_after(min(self.timeout_s, max(left_s, ANSWER_MARGIN_S))):
                 return await send()
         except Exception as fault:  # the client raises KeyError, AttributeError, JSONDecodeError, …
-            raise StoreSilentError(type(fault).__name__) from fault
+            is_wrong = "WRONGTYPE" in str(fault) or isinstance(fault, UnicodeDecodeError)
+            kind = WrongTypeError if is_wrong else StoreSilentError
+            raise kind(type(fault).__name__) from fault
 
     async def _move(
         self,
@@ -159,10 +173,14 @@ class Store:
         is_timely: Callable[[], bool] = lambda: True,
     ) -> Stored | Held:
         keys = [store_key(operation_id), open_index(self.environment)]
-        match await self._sent(["EVAL", _script(script), len(keys), *keys, *args], is_timely):
+        try:
+            reply = await self._sent(["EVAL", _script(script), len(keys), *keys, *args], is_timely)
+        except WrongTypeError:
+            return Unreadable()
+        match reply:
             case []:
                 return Stored(mine)
-            case ["", _]:
+            case ["", -2]:  # what PTTL says of no key
                 return None
             case [str(text), int(pttl_ms)]:
                 return decode(text, pttl_ms=pttl_ms)
@@ -176,6 +194,8 @@ class Store:
                 break
             try:
                 return await self.bounded(lambda: self.redis.execute(command))
+            except WrongTypeError:
+                raise
             except StoreSilentError as fault:
                 silence = fault
         raise silence

@@ -3,7 +3,11 @@
 -- KEYS[1] record, a string with a TTL; overwritten only if it equals ARGV[1] ('' expects no record).
 -- KEYS[2] open index, a sorted set of operation ids by the moment they fall due; no TTL.
 -- ARGV: text seen, new text ('' deletes), its TTL in ms, operation id, due moment in ms ('' if closed).
-local there = redis.call('GET', KEYS[1]) or ''
+local there = redis.call('GET', KEYS[1])
+if there == '' then
+  return { there, redis.call('PTTL', KEYS[1]) } -- no record of ours, and not nothing either
+end
+there = there or ''
 if there ~= ARGV[1] and there ~= ARGV[2] then
   return { there, redis.call('PTTL', KEYS[1]) }
 end
