@@ -160,7 +160,8 @@ def _heard(
 def _uncanonical(declared: type[BaseModel], result: BaseModel) -> str | None:
     # What cannot be kept in canonical form may still be told once: an integer above 53 bits.
     try:
-        return json.dumps(declared_fields(declared, result), allow_nan=False)
+        text = json.dumps(declared_fields(declared, result), allow_nan=False, ensure_ascii=False)
+        return text.encode().decode()  # a lone surrogate is no text
     except ValueError:
         return None
 
