@@ -115,7 +115,7 @@ async def _swept(deployment: Deployment) -> Response:
 
     deadline = deployment.deadline()
     sweeper = Sweeper(
-        store=await deployment.store(deadline),
+        store=await deployment.store(),
         deadline=deadline,
         limits=deployment.limits(),
         find=deployment.catalogue.find_command,

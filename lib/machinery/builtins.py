@@ -103,7 +103,7 @@ async def get_operation(arguments: GetOperation, call: Call) -> KnownOperation:
     environment = deployment.settings.vercel_env
     name = operation(environment, call.principal, arguments.idempotency_key)
     try:
-        held = await (await deployment.reading_store(CALLER.get().deadline)).read(name.id)
+        held = await (await deployment.reading_store()).read(name.id)
     except StoreSilentError:
         raise QueryError(SILENT) from None
     match held:

@@ -55,7 +55,7 @@ async def settle(
         return Settled(outcome=Invalid(str(fault)), operation_id=calls.operation_id(sent))
     if command.approval:
         return await _approved(calls, intent, params, asking)
-    outcome = await perform(intent, await calls.deployment.store(calls.deadline), calls.bounds())
+    outcome = await perform(intent, await calls.deployment.store(), calls.bounds())
     return Settled(outcome=outcome, operation_id=intent.operation.id)
 
 
@@ -66,7 +66,7 @@ async def _approved(
     now_s = calls.deployment.ambient.clock.wall()
     approvals = Approvals(state_key=settings.state_key or "", environment=settings.vercel_env)
     verdict = approvals.judge(intent, params, now_s=now_s)
-    store, operation_id = await calls.deployment.store(calls.deadline), intent.operation.id
+    store, operation_id = await calls.deployment.store(), intent.operation.id
     if isinstance(verdict, Approved):
         outcome = await perform(intent, store, calls.bounds())
         return Settled(outcome=outcome, operation_id=operation_id, approved_by_human=True)

@@ -108,15 +108,15 @@ class Deployment:
             kill_slack_s=self.settings.kill_slack_s,
         )
 
-    async def store(self, deadline: Deadline) -> "Store":
+    async def store(self) -> "Store":
         """Give the records, to change them."""
-        return self._store(await self._write_redis.get(), deadline)
+        return self._store(await self._write_redis.get())
 
-    async def reading_store(self, deadline: Deadline) -> "Store":
+    async def reading_store(self) -> "Store":
         """Give the records, to look at them with the least power there is."""
-        return self._store(await self._read_redis.get(), deadline)
+        return self._store(await self._read_redis.get())
 
-    def _store(self, redis: "Redis", deadline: Deadline) -> "Store":
+    def _store(self, redis: "Redis") -> "Store":
         from lib.machinery.runner.store import Store
 
         return Store(
@@ -124,7 +124,6 @@ class Deployment:
             environment=self.settings.vercel_env,
             timeout_s=self.settings.store_timeout_s,
             now_ms=lambda: int(self.ambient.clock.wall() * 1000),
-            remaining_s=deadline.remaining_s,
         )
 
 

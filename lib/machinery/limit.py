@@ -29,7 +29,7 @@ async def counted(caller: Caller, per_minute: int) -> Beyond | Literal["within",
     deployment = caller.deployment
     if not deployment.reach.has_commands:  # a preview that cannot write has nothing to count in
         return "within"
-    store = await deployment.store(caller.deadline)
+    store = await deployment.store()
     who = caller.grant.principal
     name = sha256(f"{len(who.issuer)}:{who.issuer}{who.subject}".encode()).hexdigest()
     limiter = Ratelimit(

@@ -13,7 +13,7 @@ from tests.clients.fastmcp_client import fastmcp_client
 from tests.clients.node_clients import inspector, typescript
 from tests.clients.python_sdk import python_sdk
 from tests.clients.story import Peer, play
-from tests.harness.servers import Process, running_server
+from tests.harness.nursery import Nursery, Server
 from tests.harness.stack import Stack
 from tests.harness.wire import Mcp
 
@@ -21,13 +21,13 @@ BOLT = {"name": "bolt", "quantity": 2}
 
 
 @pytest.fixture
-def server(stack: Stack) -> Iterator[Process]:
-    with running_server(stack.env(MAX_DURATION_S="20")) as process:
+def server(stack: Stack, nursery: Nursery) -> Iterator[Server]:
+    with nursery.server(stack.env()) as process:
         yield process
 
 
 @pytest.fixture
-def item(server: Process) -> dict[str, Any]:
+def item(server: Server) -> dict[str, Any]:
     """Give the one item that is there before a client comes."""
 
     async def create() -> dict[str, Any]:
@@ -62,7 +62,7 @@ ON_NODE = {
 
 @pytest.mark.parametrize("peer", HERE.values(), ids=HERE.keys())
 def test_the_python_sdk_speaks_to_it(
-    stack: Stack, server: Process, item: dict[str, Any], peer: Peer
+    stack: Stack, server: Server, item: dict[str, Any], peer: Peer
 ) -> None:
     play(peer, f"{server.url}/mcp", stack, item)
 
@@ -70,13 +70,13 @@ def test_the_python_sdk_speaks_to_it(
 @pytest.mark.node
 @pytest.mark.parametrize("peer", ON_NODE.values(), ids=ON_NODE.keys())
 def test_a_client_on_node_speaks_to_it(
-    stack: Stack, server: Process, item: dict[str, Any], peer: Peer
+    stack: Stack, server: Server, item: dict[str, Any], peer: Peer
 ) -> None:
     play(peer, f"{server.url}/mcp", stack, item)
 
 
 @pytest.mark.node
 @pytest.mark.skipif(find_spec("fastmcp") is None, reason="needs uv run --group peers")
-def test_fastmcp_speaks_to_it(stack: Stack, server: Process, item: dict[str, Any]) -> None:
+def test_fastmcp_speaks_to_it(stack: Stack, server: Server, item: dict[str, Any]) -> None:
     peer = Peer(client=fastmcp_client, refused=PYTHON_403, approves=True)
     play(peer, f"{server.url}/mcp", stack, item)

@@ -10,7 +10,7 @@ import pytest
 
 from lib.dev.demo import UNGUARDED, demo
 from lib.dev.demo_verdict import Answer, Broken, Half, Json, differences
-from tests.harness.dev_server import plain_environment
+from tests.harness.nursery import plain
 
 ROOT = Path(__file__).parents[2]
 ITEM: Json = {"id": "a", "name": "desk", "quantity": 1, "version": 1}
@@ -29,7 +29,7 @@ def test_the_story_comes_true_in_real_processes(tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-m", "lib.dev", "demo"],
         cwd=ROOT,
-        env=plain_environment() | {"BACKEND_URL": "https://not.example", "TMPDIR": str(tmp_path)},
+        env=plain() | {"BACKEND_URL": "https://not.example", "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
@@ -50,7 +50,7 @@ def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path) -> No
     with subprocess.Popen(
         [sys.executable, "-m", "lib.dev", "demo"],
         cwd=ROOT,
-        env=plain_environment() | {"TMPDIR": str(tmp_path)},
+        env=plain() | {"TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -67,17 +67,14 @@ def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path) -> No
 
 def test_a_story_that_does_not_come_true_fails(capsys: pytest.CaptureFixture[str]) -> None:
     # The unguarded server in the place of the guarded one: two items where one was promised.
-    assert demo(plain_environment(), guarded=UNGUARDED) == 1
+    assert demo(plain(), guarded=UNGUARDED) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "This is not the story that was promised" in said
     assert "With Settle, the backend has 2 items, not 1." in said
 
 
 def test_a_server_that_does_not_start_fails_the_story(capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        demo(plain_environment(), unguarded="lib.dev.nothing:app", guarded="lib.dev.nothing:app")
-        == 1
-    )
+    assert demo(plain(), unguarded="lib.dev.nothing:app", guarded="lib.dev.nothing:app") == 1
     assert "lib.dev.nothing:app did not start" in capsys.readouterr().out
 
 

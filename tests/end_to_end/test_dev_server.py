@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from lib.dev.data_lock import is_alive
-from tests.harness.dev_server import DevServer, clone, dev_server, refused
+from tests.harness.dev_server import DevServer, clone, cold_dev_server, dev_server, refused
 
 COMMANDS = {"create_item", "delete_item", "send_notice", "update_item"}
 LAMP = {"name": "lamp", "quantity": 1, "idempotency_key": "k"}
@@ -23,7 +23,7 @@ LAMP = {"name": "lamp", "quantity": 1, "idempotency_key": "k"}
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
     folder = clone(tmp_path_factory.mktemp("dev"))
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    with dev_server(folder, "--port", "0", cwd=elsewhere) as server:
+    with cold_dev_server(folder, "--port", "0", cwd=elsewhere) as server:
         yield server
     assert not list(elsewhere.iterdir())
 
@@ -70,7 +70,7 @@ def test_a_second_instance_is_told_who_has_the_data(running: DevServer) -> None:
     folder = running.log.parent
     said = refused(folder, "--port", "0")
     assert (
-        f"{folder / '.local'} is in use by another instance (process {running.popen.pid})" in said
+        f"{folder / '.local'} is in use by another instance (process {running.process.pid})" in said
     )
 
 

@@ -54,9 +54,14 @@ def test_of_two_people_who_disagree_one_settles_it(stack: Stack) -> None:
     operation_id = die(stack, make_item(stack))
     let_age(stack, operation_id, LEASE_S + SETTLE_S)
 
+    both_looked = threading.Event()
+    stack.store_faults.plan(Held("before", both_looked), on=naming("EVAL"), count=2)
+
     with ThreadPoolExecutor() as two:
         words = ("--occurred", "--not-executed")
         saying = [two.submit(resolve, stack, operation_id, word) for word in words]
+        assert stack.store_faults.wait_fired(2, timeout_s=10)
+        both_looked.set()
         said = [each.result(30) for each in saying]
 
     assert sorted(each.said["resolved"] for each in said) == ["changed", "settled"]

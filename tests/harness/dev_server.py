@@ -11,12 +11,15 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Timer
+from typing import IO, Any
 
 import httpx2
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from lib.settings import Settings
+from tests.harness.nursery import Child, plain, standing
 
 ROOT = Path(__file__).parents[2]
 START_S = 60.0
@@ -28,7 +31,7 @@ GREETED = "Stop with Ctrl-C"
 class DevServer:
     """A dev server that was started; its output goes to a file, so it has no terminal."""
 
-    popen: subprocess.Popen[bytes]
+    process: Child | subprocess.Popen[bytes]
     log: Path
 
     @property
@@ -49,7 +52,7 @@ class DevServer:
     def worker(self) -> int:
         """The process id of the server that it runs now."""
         found = subprocess.run(  # noqa: S603 - a fixed question
-            ["/usr/bin/env", "pgrep", "-P", str(self.popen.pid), "-f", "lib.dev.worker"],
+            ["/usr/bin/env", "pgrep", "-P", str(self.process.pid), "-f", "lib.dev.worker"],
             capture_output=True,
             check=True,
         )
@@ -60,13 +63,17 @@ class DevServer:
         deadline = time.monotonic() + START_S
         while text not in self.output[after:]:
             assert time.monotonic() < deadline, self.output
-            assert self.popen.poll() is None, self.output
+            assert self.process.poll() is None, self.output
             time.sleep(0.05)
 
     def end(self, by: signal.Signals = signal.SIGINT) -> int:
         """Send a signal, and give the exit status."""
-        self.popen.send_signal(by)
-        return self.popen.wait(END_S)
+        os.kill(self.process.pid, by)
+        deadline = time.monotonic() + END_S
+        while (status := self.process.poll()) is None:
+            assert time.monotonic() < deadline, self.output
+            time.sleep(0.02)
+        return status
 
     @asynccontextmanager
     async def client(self, kind: str = "Write") -> AsyncGenerator[Client]:
@@ -92,34 +99,76 @@ def clone(to: Path) -> Path:
 
 
 @contextmanager
-def dev_server(
-    folder: Path, *options: str, cwd: Path | None = None, **settings: str
+def cold_dev_server(
+    folder: Path, *options: str, cwd: Path, **settings: str
 ) -> Generator[DevServer]:
-    """Run `python -m lib.dev` of the copy in `folder` until the block ends; it has greeted."""
+    """Run `python -m lib.dev` of the copy in `folder` as a newcomer does, from `cwd`."""
     log = folder / "output.txt"
     with log.open("wb") as out:
         popen = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
             [sys.executable, "-m", "lib.dev", *options],
-            cwd=cwd or folder,
-            env=plain_environment() | {"PYTHONPATH": str(folder)} | settings,
+            cwd=cwd,
+            env=plain() | {"PYTHONPATH": str(folder)} | settings,
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-    server = DevServer(popen=popen, log=log)
+    with _running(DevServer(process=popen, log=log)) as server:
+        yield server
+
+
+@contextmanager
+def dev_server(folder: Path, *options: str, **settings: str) -> Generator[DevServer]:
+    """Run the same without the cost of a new interpreter, until the block ends; it has greeted."""
+    log = folder / "output.txt"
+    with log.open("wb") as out:
+        process = _started(folder, *options, out=out, err=out, **settings)
+    with _running(DevServer(process=process, log=log)) as server:
+        yield server
+
+
+def _started(folder: Path, *options: str, out: IO[Any], err: IO[Any], **settings: str) -> Child:
+    with Path(os.devnull).open() as nothing:
+        return standing().run(
+            "lib.dev",
+            *options,
+            env=plain() | {"PYTHONPATH": str(folder)} | settings,
+            streams=[nothing.fileno(), out.fileno(), err.fileno()],
+            copy=folder,
+        )
+
+
+@contextmanager
+def _running(server: DevServer) -> Generator[DevServer]:
     try:
         server.wait_for(GREETED)
         yield server
     finally:
-        if popen.poll() is None:
+        if server.process.poll() is None:
             server.end(signal.SIGTERM)
 
 
 def refused(folder: Path, *options: str, **settings: str) -> str:
     """Run a dev server that is refused; give what it says."""
+    with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        process = _started(folder, *options, out=out, err=err, **settings)
+        too_late = Timer(START_S, process.signal, [signal.SIGKILL])
+        too_late.start()
+        status = process.wait()
+        too_late.cancel()
+        for each in (out, err):
+            each.seek(0)
+        said, complained = out.read(), err.read()
+    assert (status, said) == (1, ""), complained
+    assert "Traceback" not in complained
+    return complained
+
+
+def refused_cold(folder: Path, *options: str, **settings: str) -> str:
+    """Tell the same of an interpreter that has imported nothing."""
     ended = subprocess.run(  # noqa: S603 - our own interpreter and arguments
         [sys.executable, "-m", "lib.dev", *options],
         cwd=folder,
-        env=plain_environment() | settings,
+        env=plain() | settings,
         capture_output=True,
         text=True,
         check=False,
@@ -128,11 +177,3 @@ def refused(folder: Path, *options: str, **settings: str) -> str:
     assert (ended.returncode, ended.stdout) == (1, ""), ended
     assert "Traceback" not in ended.stderr
     return ended.stderr
-
-
-def plain_environment() -> dict[str, str]:
-    """Give the environment of a shell that sets nothing of ours."""
-    shell = dict(os.environ)  # noqa: TID251 - a child process inherits PATH and its like
-    return {
-        name: value for name, value in shell.items() if name.lower() not in Settings.model_fields
-    }

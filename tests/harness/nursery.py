@@ -33,10 +33,16 @@ class Child:
 
     def wait(self) -> int:
         """Wait until it is gone; tell its exit status, or minus the signal that ended it."""
-        status = self.status
-        if status is None:
-            status = self.status = int(self.nursery.ask(wait=self.pid)["status"])
-        return status
+        if self.status is None:
+            self.status = self.nursery.ask(wait=self.pid, looks=False)["status"]
+        assert self.status is not None
+        return self.status
+
+    def poll(self) -> int | None:
+        """Tell the same as `wait`, or None where it still runs."""
+        if self.status is None:
+            self.status = self.nursery.ask(wait=self.pid, looks=True)["status"]
+        return self.status
 
     def kill(self) -> None:
         """Kill it and wait until it is gone."""
@@ -106,10 +112,19 @@ class Nursery:
                 started.kill()
 
     def run(
-        self, module: str, *arguments: str, env: Mapping[str, str], streams: Sequence[int]
+        self,
+        module: str,
+        *arguments: str,
+        env: Mapping[str, str],
+        streams: Sequence[int],
+        copy: Path | None = None,
     ) -> Child:
-        """Start `python -m` of a module with exactly this environment and these three streams."""
-        born = self.ask(streams, module=module, arguments=arguments, env=dict(env))
+        """Start `python -m` of a module with exactly this environment and these three streams.
+
+        copy: where it runs, and takes our code from; the project itself where none is given.
+        """
+        where = None if copy is None else str(copy)
+        born = self.ask(streams, module=module, arguments=arguments, env=dict(env), copy=where)
         return Child(nursery=self, pid=born["pid"])
 
 

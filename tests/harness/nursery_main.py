@@ -37,6 +37,7 @@ WARM = (
     "httpx",
     "mangum",
     "mcp.server.streamable_http_manager",
+    "pydantic_settings",
     "rich.console",
     "rich.table",
     "upstash_redis.asyncio",
@@ -51,9 +52,9 @@ def main() -> None:
     children: set[int] = set()
     for order, streams in _orders(line):
         if "wait" in order:
-            children.discard(order["wait"])
-            _, status = os.waitpid(order["wait"], 0)
-            _say(line, status=os.waitstatus_to_exitcode(status))
+            pid, status = os.waitpid(order["wait"], os.WNOHANG if order["looks"] else 0)
+            children.discard(pid)
+            _say(line, status=os.waitstatus_to_exitcode(status) if pid else None)
         else:
             pid, port = _fork(order, streams)
             children.add(pid)
@@ -102,6 +103,8 @@ def _live(order: dict[str, Any], streams: list[int], listener: socket.socket) ->
     os.environ.clear()  # noqa: TID251  the environment of this one process
     os.environ.update(order["env"])  # noqa: TID251  the same
     try:
+        if order.get("copy"):
+            _move_to(order["copy"])
         if "target" in order:
             _serve(order["target"], listener)
         else:
@@ -116,6 +119,14 @@ def _live(order: dict[str, Any], streams: list[int], listener: socket.socket) ->
         sys.stdout.flush()
         sys.stderr.flush()
     return 0
+
+
+def _move_to(copy: str) -> None:
+    """Leave our code behind, and keep what others made: ours is imported anew, from a copy."""
+    os.chdir(copy)
+    sys.path[0] = copy
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"api", "lib"}]:
+        del sys.modules[name]
 
 
 def _serve(target: str, listener: socket.socket) -> None:

@@ -5,7 +5,6 @@ gets the same verdict as before. Each call is bounded, and the client's own retr
 Source: PROTOCOL §3; Upstash Redis REST API.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -25,7 +24,6 @@ from lib.machinery.runner.record import (
     store_key,
 )
 
-ANSWER_MARGIN_S = 0.25  # kept for saying what is known, even if the store says nothing
 SENDS = 2  # per move: the second finds out what became of the first
 READS = 3  # until text and TTL belong together
 
@@ -65,14 +63,12 @@ class Store:
     """The records of one environment.
 
     now_ms: epoch ms of this function's clock; it orders the open index and decides nothing.
-    remaining_s: what is left of the request; no reply is awaited beyond it.
     """
 
     redis: Redis
     environment: str
     timeout_s: float
     now_ms: Callable[[], int]
-    remaining_s: Callable[[], float] = lambda: math.inf
 
     async def claim(self, operation_id: OperationId, record: Record) -> Stored | Held:
         """Store `record` if nothing is there.
@@ -156,8 +152,7 @@ class Store:
         Raises: StoreSilentError: time-out, refused, unreadable: the client cannot tell them apart.
         """
         try:
-            left_s = self.remaining_s() - ANSWER_MARGIN_S
-            with anyio.fail_after(min(self.timeout_s, max(left_s, ANSWER_MARGIN_S))):
+            with anyio.fail_after(self.timeout_s):
                 return await send()
         except Exception as fault:  # the client raises KeyError, AttributeError, JSONDecodeError, …
             is_wrong = "WRONGTYPE" in str(fault) or isinstance(fault, UnicodeDecodeError)
