@@ -13,7 +13,7 @@ import pytest
 
 from lib.dev.engine import Engine
 from lib.dev.faulty import call
-from tests.crash.kills import CELLS, TARGET, TIMES, Cell, Story, killed_everywhere
+from tests.crash.kills import CELLS, TARGET, TIMES, VICTIM, Cell, Story, killed_everywhere
 from tests.harness.kinds import new_item, notices
 from tests.harness.nursery import Nursery
 from tests.harness.seams import Stopped
@@ -70,13 +70,14 @@ def test_the_unguarded_control_has_two_effects(scene: Scene, nursery: Nursery, p
     body = {"name": text, "quantity": 1} if path == "/items" else notice
     stop, asked = Stopped(executes="first"), {"path": path, "body": body}
     stack.items.faults.plan(stop, on=call("POST", path))
-    with nursery.server(stack.env(**TIMES), target=TARGET) as victim, ThreadPoolExecutor() as pool:
+    env = stack.env(**TIMES, **VICTIM)
+    with nursery.server(env, target=TARGET) as victim, ThreadPoolExecutor() as pool:
         lost = pool.submit(httpx.post, f"{victim.url}/unguarded", json=asked, timeout=30)
         assert stop.reached.wait(5)
         victim.kill()
     stop.released.set()
     assert (victim.was_killed, type(lost.exception())) == (True, httpx.RemoteProtocolError)
-    with nursery.server(stack.env(**TIMES), target=TARGET) as heir:
+    with nursery.server(env, target=TARGET) as heir:
         assert httpx.post(f"{heir.url}/unguarded", json=asked, timeout=30).is_success
     written = [text in each.answer for each in stack.written]
     told = [each["message"] == text for each in notices(stack)]
