@@ -20,8 +20,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--node", action="store_true", help="also run what needs tests/node")
 
 
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Take one worker for each core, and three at least: many tests wait for a lease to end."""
+    if config.getoption("--node"):
+        return 0  # one process builds one bundle, for all that boot it
     return min(max(MIN_WORKERS, os.cpu_count() or 1), MAX_WORKERS)
 
 
@@ -33,10 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what needs Node, and say what to do to run it."""
-    if config.getoption("--node") and NODE_TOOLS.is_dir():
+    """Skip what needs Node, and say what to do to run it; asked for, it is never skipped."""
+    install = "npm install --no-save --prefix tests/node"
+    if config.getoption("--node"):
+        if not NODE_TOOLS.is_dir():
+            raise pytest.UsageError(f"--node needs the Node tools: {install}")
         return
-    reason = "needs Node tools: npm ci --prefix tests/node, then pytest --node"
+    reason = f"needs Node tools: {install}, then pytest --node"
     for item in items:
         if "node" in item.keywords:
             item.add_marker(pytest.mark.skip(reason=reason))

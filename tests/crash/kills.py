@@ -140,7 +140,7 @@ class _Victim:
                     self._plan(cell)
                     group.create_task(self._call(server, cell))
                 for key, stop in self.stops.items():
-                    assert await asyncio.to_thread(stop.reached.wait, 5), key
+                    assert await stop.stands(), key
                 server.kill()
             self.was_killed = server.was_killed
         for cell in self.cells:

@@ -38,7 +38,7 @@ async def test_a_refused_duplicate_deletes_nothing_of_the_owner(stack: Stack) ->
     async with lossy_client(stack) as http:
         mcp = Mcp(http=http)
         owner = asyncio.create_task(mcp.settle("create_item", **created("key")))
-        assert await asyncio.to_thread(stop.reached.wait, 5)
+        assert await stop.stands()
         reused = await mcp.settle("create_item", **created("key", name="another"))
         invalid = await mcp.settle("create_item", **created("key", quantity=-1))
         twin = asyncio.create_task(mcp.settle("create_item", **created("key")))
@@ -133,9 +133,9 @@ async def test_a_late_success_is_believed_from_an_attempt_that_was_taken_over(
     async with lossy_client(stack, **EXPIRING, STORE_TIMEOUT_S="30") as http:
         mcp = Mcp(http=http)
         late = asyncio.create_task(mcp.settle("create_item", **created("key")))
-        assert await asyncio.to_thread(commit.reached.wait, 5)
+        assert await commit.stands()
         heir = asyncio.create_task(taken_over(mcp, "create_item", created("key")))
-        assert await asyncio.to_thread(resent.reached.wait, 30)
+        assert await resent.stands()
         commit.released.set()
         first = await late
         known = await mcp.settle("get_operation", idempotency_key="key")
@@ -160,7 +160,7 @@ async def test_a_stale_owners_success_is_a_conflict_and_the_first_answer_stays(
     env = stack.env(**EXPIRING, STORE_TIMEOUT_S="30")
     async with client_of(in_process(env, tools=[file_batch(effects)])) as http:
         stale = asyncio.create_task(Mcp(http=http).settle("create_batch", **asked))
-        assert await asyncio.to_thread(stop.reached.wait, 5)
+        assert await stop.stands()
         told = await taken_over(Mcp(http=http), "create_batch", asked)
         stop.released.set()
         late = await stale

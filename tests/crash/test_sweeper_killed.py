@@ -38,7 +38,7 @@ async def sweep(server: Server) -> dict[str, Any]:
 async def killed_at(server: Server, stop: Stopped, doing: Any) -> None:
     """Kill the server when something that it does stands at a stop."""
     task = asyncio.create_task(doing)
-    assert await asyncio.to_thread(stop.reached.wait, 5)
+    assert await stop.stands()
     server.kill()
     stop.released.set()
     with pytest.raises(httpx.TransportError):

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,11 +59,20 @@ def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path) -> No
         assert process.stdout is not None
         told = iter(process.stdout.readline, "")
         assert any("Starting a store" in line for line in told)
+        wait_until_it_keeps_data(tmp_path)
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         assert process.wait(15) == 130
     assert "Traceback" not in rest
     assert not list(tmp_path.iterdir())
+
+
+def wait_until_it_keeps_data(folder: Path) -> None:
+    # Before that Python itself tries the folder out with a file, which a signal would leave there.
+    deadline = time.monotonic() + 10
+    while not list(folder.glob("settle-demo-*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_story_that_does_not_come_true_fails(capsys: pytest.CaptureFixture[str]) -> None:

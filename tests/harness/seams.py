@@ -1,11 +1,14 @@
 """Stops a request at one exact point, so that its sender can be killed there and nowhere else."""
 
+import asyncio
 import threading
 from dataclasses import dataclass, field
 from typing import Literal
 
 from lib.dev.faults import Exchange, hold
 from lib.dev.wire import Cut, Sent
+
+STANDS_S = 20
 
 type Executes = Literal["first", "late", "never"]
 
@@ -21,6 +24,10 @@ class Stopped:
     reached: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
+
+    async def stands(self) -> bool:
+        """Wait until a request stands here; False if none does, even on a busy machine."""
+        return await asyncio.to_thread(self.reached.wait, STANDS_S)
 
     async def play(self, exchange: Exchange, /) -> Sent:
         """Stand still."""

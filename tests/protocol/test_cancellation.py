@@ -70,7 +70,7 @@ async def cancelled(callers: Callers, point: Point) -> None:
     stops = point.stop(callers)
     task = asyncio.create_task(callers.call())
     for tool, stop in stops.items():
-        assert await asyncio.to_thread(stop.reached.wait, 5), tool
+        assert await stop.stands(), tool
     task.cancel()
     await asyncio.sleep(0)
     for stop in stops.values():
@@ -154,7 +154,7 @@ async def test_a_client_that_hangs_up_stops_nothing(stack: Stack, point: Point, 
                 lines = [f"{name}: {value}\r\n" for name, value in request.headers.items()]
                 head = f"POST /mcp HTTP/1.1\r\n{''.join(lines)}\r\n"
                 writer.write(head.encode() + request.read())
-                assert await asyncio.to_thread(stops[tool].reached.wait, 5), tool
+                assert await stops[tool].stands(), tool
                 writer.transport.abort()
             for stop in stops.values():
                 stop.released.set()
@@ -180,7 +180,7 @@ async def test_a_cancelled_notification_is_accepted_and_stops_nothing(
         stops = SENT.stop(callers)
         task = asyncio.create_task(callers.call())
         for tool, stop in stops.items():
-            assert await asyncio.to_thread(stop.reached.wait, 5), tool
+            assert await stop.stands(), tool
         answer = await mcp.send("notifications/cancelled", requestId=1, reason="impatient")
         assert answer.status_code == 202
         for stop in stops.values():
@@ -198,7 +198,7 @@ async def test_a_server_told_to_stop_finishes_its_commands(stack: Stack, nursery
             stops = SENT.stop(callers)
             task = asyncio.create_task(callers.call())
             for tool, stop in stops.items():
-                assert await asyncio.to_thread(stop.reached.wait, 5), tool
+                assert await stop.stands(), tool
             server.signal(signal.SIGTERM)
             for stop in stops.values():
                 stop.released.set()

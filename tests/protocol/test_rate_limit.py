@@ -1,6 +1,5 @@
 """The optional limit per principal: one round trip, shared by instances, open for queries only."""
 
-
 from lib.dev.faults import bad_gateway
 from tests.harness.audit import audit_lines
 from tests.harness.servers import client_of, in_process
