@@ -13,7 +13,7 @@ import pytest
 from lib.dev.faults import Held
 from lib.dev.faulty import call
 from tests.harness.bundle import Instance, booted
-from tests.harness.stack import READ_KEY, Stack
+from tests.harness.stack import READ_KEY, SHORT, Stack
 from tests.harness.wire import LEGACY, MODERN, Mcp
 
 pytestmark = pytest.mark.node
@@ -97,7 +97,7 @@ async def test_a_second_instance_finishes_what_a_killed_one_began(
     bundle: Path, stack: Stack, folder: Path
 ) -> None:
     stack.items.faults.plan(Held("after", 3.0), on=call("POST", "/items"), count=1)
-    short = env(stack) | {"MAX_DURATION_S": "4"}
+    short = env(stack) | SHORT
     with booted(bundle, short, folder) as first, booted(bundle, short, folder) as second:
         async with client(first) as http, client(second) as other:
             await Mcp(http=http).result("tools/list")

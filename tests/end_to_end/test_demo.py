@@ -59,7 +59,7 @@ def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path) -> No
         assert process.stdout is not None
         told = iter(process.stdout.readline, "")
         assert any("Starting a store" in line for line in told)
-        wait_until_it_keeps_data(tmp_path)
+        wait_for_the_store(tmp_path)
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         assert process.wait(15) == 130
@@ -67,10 +67,9 @@ def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
-def wait_until_it_keeps_data(folder: Path) -> None:
-    # Before that Python itself tries the folder out with a file, which a signal would leave there.
+def wait_for_the_store(folder: Path) -> None:
     deadline = time.monotonic() + 10
-    while not list(folder.glob("settle-demo-*")):
+    while not list(folder.rglob("engine.sock")):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

@@ -18,7 +18,7 @@ from tests.harness.servers import client_of, in_process, settings_of
 from tests.harness.stack import Stack
 from tests.harness.wire import Mcp
 
-SETTLES = timedelta(milliseconds=400)
+SETTLES = timedelta(milliseconds=1500)
 CREWS = count(1)  # so that no two tests on one items service share a reference
 # For tests that wait until a lease ends, or a time-out: a lease is 6.2 s, and 4.5 s of it can send.
 EXPIRING = {
@@ -31,7 +31,7 @@ LIMIT_S = 60
 
 
 def every_class_in_process(stack: Stack, **env: str) -> FastAPI:
-    """Build the application with a command of every class; `update_item` settles in 0.4 s.
+    """Build the application with a command of every class; `update_item` settles in 1.5 s.
 
     Args: env: an empty text unsets a name.
     """
