@@ -26,7 +26,9 @@ NEW = {"name": "lamp", "quantity": 1}
 def vercel_dev(tree: Path) -> Generator[str]:
     """Run it in a shell that has read the services' lines; give its URL."""
     port = free_port()
-    line = f". .local/env && exec vercel dev --local --listen 127.0.0.1:{port}"
+    line = (
+        f". .venv/bin/activate && . .local/env && exec vercel dev --local --listen 127.0.0.1:{port}"
+    )
     log = tree.parent / "vercel-dev.txt"
     with log.open("wb") as out:
         popen = subprocess.Popen(  # noqa: S603  the printed lines, and the README's own command
@@ -40,8 +42,9 @@ def vercel_dev(tree: Path) -> Generator[str]:
     try:
         yield _answering(f"http://127.0.0.1:{port}", popen, log)
     finally:
-        os.killpg(popen.pid, signal.SIGINT)
-        popen.wait(20)
+        if popen.poll() is None:
+            os.killpg(popen.pid, signal.SIGINT)
+            popen.wait(20)
 
 
 def _answering(url: str, popen: subprocess.Popen[bytes], log: Path) -> str:
