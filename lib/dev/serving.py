@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 STOP_LIMIT_S = 10.0
 _GRACE_S = 2  # for requests still under way; then they are cancelled
+_CLOSED = -1  # what a closed socket says of its descriptor
 
 
 class NotServingError(Exception):
@@ -74,6 +75,9 @@ class _Server(uvicorn.Server):
             # uvicorn leaves this way when the app's own start failed.
             with suppress(SystemExit):
                 self.run(sockets=[listener])
+        except OSError:
+            if listener.fileno() != _CLOSED:  # else the start was cut short, and nobody waits
+                raise
         finally:
             self.settled.set()
 
@@ -101,15 +105,17 @@ def serve(app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0) -> Generator[
         thread = threading.Thread(
             target=server.run_in_thread, args=(listener,), name=f"serve:{served.port}"
         )
-        thread.start()
         try:
+            thread.start()
             server.settled.wait()
             if not server.started:
                 raise NotServingError("the app failed to start")
             yield served
         finally:
-            server.leave()
-            thread.join(STOP_LIMIT_S)
+            if thread.ident is not None:
+                server.settled.wait(STOP_LIMIT_S)  # a start that is cut short must end before
+                server.leave()
+                thread.join(STOP_LIMIT_S)
         if thread.is_alive():
             raise NotServingError("the app did not stop")
 
