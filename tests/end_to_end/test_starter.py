@@ -3,6 +3,7 @@
 The code comes from README.md and docs/STARTER.md; only where it goes is said here.
 """
 
+import sys
 from pathlib import Path
 
 import httpx
@@ -46,6 +47,7 @@ async def test_the_example_is_removed_once_a_noun_of_your_own_works(
     add_noun(tree)
     remove_example(tree)
     check(tree, *reached_by_a_removal(tree))
+    run(tree, sys.executable, "-m", "pytest", "-q", "-n0")  # all of the suite that is left
     with running_server(stack.env(MAX_DURATION_S="20"), cwd=tree) as server:
         await put_a_label(stack, server.url)
 
