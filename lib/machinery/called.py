@@ -18,8 +18,8 @@ from lib.machinery.envelope import envelope, words
 from lib.machinery.gate.decide import Denied
 from lib.machinery.inputs import InputError
 from lib.machinery.outcome import Fault, Forbidden, NotExecuted, StoreUnavailable
+from lib.machinery.runner.holding import STORE_RETRY_MS
 
-STORE_RETRY_MS = 2_000
 RATE_LIMITED = Fault("rate_limited", "Too many calls within a minute.")
 
 type Limited = NotExecuted | StoreUnavailable

@@ -15,13 +15,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Self
 
 from lib.contract import Principal
-from lib.machinery.gate.decide import Grant
+from lib.machinery.gate.decide import AGENT_KEY_ISSUER, Grant
 from lib.settings import AgentKey, Settings
 
 if TYPE_CHECKING:
     from lib.machinery.gate.tokens import Tokens
 
-AGENT_KEY_ISSUER = "settle:agent-key"  # no URL, so no configured issuer can be spelled like it
 MAX_HEADER_CHARS = 8192
 BEARER = re.compile(r"bearer +([!-~]+)", re.IGNORECASE | re.ASCII)
 DOTS_IN_A_TOKEN = 2
