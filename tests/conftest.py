@@ -16,14 +16,17 @@ NODE_TOOLS = Path(__file__).parent / "node" / "node_modules"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let Node tools stay away from a plain `uv run pytest`."""
+    """Keep from a plain `uv run pytest` what needs Node, and what takes its time once more."""
     parser.addoption("--node", action="store_true", help="also run what needs tests/node")
+    parser.addoption(
+        "--whole", action="store_true", help="also run the suite in a copy of the tree"
+    )
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Take one worker for each core, and three at least: many tests wait for a lease to end."""
-    if config.getoption("--node"):
-        return 0  # one process builds one bundle, for all that boot it
+    if config.getoption("--node") or config.getoption("--whole"):
+        return 0  # one process builds one bundle for all that boot it; a suite has its own workers
     return min(max(MIN_WORKERS, os.cpu_count() or 1), MAX_WORKERS)
 
 
@@ -35,16 +38,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what needs Node, and say what to do to run it; asked for, it is never skipped."""
+    """Skip what was not asked for, and say how to run it; asked for, it is never skipped."""
     install = "npm install --no-save --prefix tests/node"
-    if config.getoption("--node"):
-        if not NODE_TOOLS.is_dir():
-            raise pytest.UsageError(f"--node needs the Node tools: {install}")
-        return
-    reason = f"needs Node tools: {install}, then pytest --node"
-    for item in items:
-        if "node" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason=reason))
+    if config.getoption("--node") and not NODE_TOOLS.is_dir():
+        raise pytest.UsageError(f"--node needs the Node tools: {install}")
+    reasons = {
+        "node": f"needs Node tools: {install}, then pytest --node",
+        "whole": "takes as long as the suite: pytest --whole -m whole",
+    }
+    for mark, reason in reasons.items():
+        if not config.getoption(f"--{mark}"):
+            for item in items:
+                if mark in item.keywords:
+                    item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

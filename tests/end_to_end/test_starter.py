@@ -17,6 +17,7 @@ from tests.harness.starter import (
     check,
     reached_by_a_removal,
     run,
+    run_suite,
     section,
 )
 from tests.harness.tree import copy_tree_with_environment
@@ -39,6 +40,14 @@ async def test_a_noun_a_query_and_a_command_are_added_by_the_documents(
     with running_server(stack.env(MAX_DURATION_S="20"), cwd=tree) as server:
         await copy_an_item(stack, server.url)
         await put_a_label(stack, server.url)
+
+
+@pytest.mark.whole
+def test_the_whole_suite_passes_with_a_noun_a_query_and_a_command_more(tree: Path) -> None:
+    add_noun(tree)
+    add_query_and_command(tree)
+    check(tree)
+    run_suite(tree)
 
 
 async def test_the_example_is_removed_once_a_noun_of_your_own_works(

@@ -71,7 +71,7 @@ KINDS = (
         arguments=lambda item_id, text: {"item_id": item_id, "name": text},
     ),
     Kind(
-        tool="create_label",
+        tool="attach_label",
         backend="unique",
         sends="POST /labels",
         arguments=lambda item_id, text: {"item_id": item_id, "text": text},

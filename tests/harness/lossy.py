@@ -13,9 +13,9 @@ from fastapi import FastAPI
 
 from lib.settings import Settings
 from tests.harness.kinds import KINDS, Kind, new_item
-from tests.harness.labels import every_class
 from tests.harness.servers import client_of, in_process, settings_of
 from tests.harness.stack import Stack
+from tests.harness.unique import every_class
 from tests.harness.wire import Mcp
 
 SETTLES = timedelta(milliseconds=1500)

@@ -21,7 +21,7 @@ from lib.machinery.app import create_app
 from lib.machinery.deployment import Ambient
 from lib.machinery.runner.deadline import Clock
 from lib.settings import Settings, read_settings
-from tests.harness.labels import every_class
+from tests.harness.unique import every_class
 from tests.harness.wire import PLAIN
 
 HOLD = b"x-test-hold"  # a URL to ask, and to wait for, before an outcome is told

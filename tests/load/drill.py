@@ -18,7 +18,7 @@ from tests.harness.stack import CRON_SECRET, Stack
 from tests.load.fleet import Fleet
 
 BY_TOOL = {kind.tool: kind for kind in KINDS}
-MIX = ("create_item", "update_item", "create_label")  # keyed, lookup, unique
+MIX = ("create_item", "update_item", "attach_label")  # keyed, lookup, unique
 REFUSED_EVERY = 50  # a label for an item that is not there
 GIVES_UP_EVERY = 10
 CALLERS = 24
@@ -57,7 +57,7 @@ def jobs_of(stack: Stack, count: int) -> list[Job]:
 
 def _job(number: int, item_id: str) -> Job:
     is_refusable = number % REFUSED_EVERY == REFUSED_EVERY - 1
-    kind = BY_TOOL["create_label" if is_refusable else MIX[number % len(MIX)]]
+    kind = BY_TOOL["attach_label" if is_refusable else MIX[number % len(MIX)]]
     key = f"job-{number}"
     return Job(
         kind=kind,

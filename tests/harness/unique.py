@@ -19,8 +19,8 @@ from lib.tools import catalogue
 from lib.tools.items import ItemId
 
 
-class CreateLabel(BaseModel):
-    """The arguments of `create_label`."""
+class AttachLabel(BaseModel):
+    """The arguments of `attach_label`."""
 
     item_id: ItemId
     text: Annotated[str, Field(min_length=1, max_length=64)]
@@ -41,7 +41,7 @@ class Labels:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
 
-    async def create(self, new: CreateLabel, call: Call) -> Label:
+    async def create(self, new: AttachLabel, call: Call) -> Label:
         """Create a label; where the service says `duplicate` it is there: fetch it."""
         try:
             return await self._wire.exchange(
@@ -63,13 +63,13 @@ class Labels:
             return None
 
 
-def create_label(labels: Labels) -> Command[CreateLabel, Label]:
-    """Declare `create_label`."""
+def attach_label(labels: Labels) -> Command[AttachLabel, Label]:
+    """Declare `attach_label`."""
     return Command(
-        name="create_label",
+        name="attach_label",
         toolset="labels",
         description="Put a label on an item.",
-        arguments=CreateLabel,
+        arguments=AttachLabel,
         result=Label,
         perform=labels.create,
         backend=Unique(),
@@ -85,7 +85,7 @@ def every_class(settings: Settings, *, settle_time: timedelta | None = None) -> 
     """
     backend = connect(read=settings.read_backend, write=settings.write_backend)
     tools = [*catalogue(backend)]
-    tools.append(create_label(Labels(Wire(settings.write_backend, MEANINGS))))
+    tools.append(attach_label(Labels(Wire(settings.write_backend, MEANINGS))))
     return [_settling(tool, settle_time) for tool in tools]
 
 
