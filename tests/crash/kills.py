@@ -128,7 +128,7 @@ class _Victim:
         self.items = {cell.key: new_item(stack, cell.key) for cell in cells}
         self.stops = {cell.key: Stopped(executes=cell.seam.executes) for cell in cells}
         self.was_killed = False
-        self.answered: set[str] = set()
+        self.answered: dict[str, dict[str, Any]] = {}
 
     async def run(self) -> None:
         env = self.stack.env(**TIMES, **VICTIM)
@@ -140,7 +140,7 @@ class _Victim:
                     self._plan(cell)
                     group.create_task(self._call(server, cell))
                 for key, stop in self.stops.items():
-                    assert await stop.stands(), key
+                    assert await stop.stands(), (key, self.answered.get(key))
                 server.kill()
             self.was_killed = server.was_killed
         for cell in self.cells:
@@ -161,10 +161,9 @@ class _Victim:
         held = {"x-test-hold": gate} if cell.seam.where == "answer" else {}
         async with client_at(server.url, **held) as http:
             try:
-                await self._agree(cell, Mcp(http=http))
+                self.answered[cell.key] = await self._agree(cell, Mcp(http=http))
             except httpx.TransportError:
                 return
-        self.answered.add(cell.key)
 
     async def _agree(self, cell: Cell, mcp: Mcp) -> dict[str, Any]:
         arguments = cell.kind.arguments(self.items[cell.key], cell.key)

@@ -30,7 +30,7 @@ class Scene:
     stories: Mapping[str, Story]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def scene(
     engine: Engine, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Scene]:
