@@ -53,7 +53,7 @@ def work(target: str, listener: int, ready: int, *, is_quiet: bool) -> int:
     )
     try:
         config.load()
-        for name in ("lib.machinery.server", "lib.machinery.called"):
+        for name in ("lib.machinery.server", "lib.machinery.tool_call"):
             import_module(name)  # now, and not while the first caller waits
     except Exception as fault:  # noqa: BLE001 - whatever the edited code raises, a person reads it
         _explain(fault)

@@ -92,7 +92,7 @@ def builtin_queries() -> tuple[Query[Any, Any], ...]:
 
 async def get_operation(arguments: GetOperation, call: Call) -> KnownOperation:
     """Look up the caller's own operation; another principal's looks like an unknown one."""
-    from lib.machinery.calls import QueryError
+    from lib.machinery.queries import QueryError
     from lib.machinery.runner.record import Seen, Unreadable, operation
     from lib.machinery.runner.store import StoreSilentError
 

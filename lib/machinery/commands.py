@@ -3,26 +3,23 @@
 Source: DESIGN §7 (approval: what is asked, when, and what each refusal says).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp.types import CallToolRequestParams, ClientCapabilities, InputRequiredResult
+from mcp.types import CallToolRequestParams, InputRequiredResult
 
 from lib.contract import Command, OperationId
-from lib.machinery.calls import Calls
-from lib.machinery.gate.approval import (
-    Approvals,
-    Approved,
-    Unapproved,
-    Unasked,
-    can_be_asked,
-)
-from lib.machinery.inputs import InputError
+from lib.machinery.caller import Caller
+from lib.machinery.catalogue import KEY
+from lib.machinery.gate.approval import Approvals, Approved, Unapproved, Unasked
+from lib.machinery.inputs import UNFIT, InputError, command_arguments, key_problems
 from lib.machinery.outcome import Forbidden, Invalid, KeyReused, NotExecuted, Outcome
 from lib.machinery.runner.decide import NOT_BEGUN
 from lib.machinery.runner.evidence import Intent
-from lib.machinery.runner.perform import perform, perform_known
-from lib.machinery.runner.record import Seen
+from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
+from lib.machinery.runner.perform import Bounds, perform, perform_known
+from lib.machinery.runner.record import Operation, Seen, operation
 from lib.machinery.runner.store import Store, StoreSilentError
 from lib.machinery.runner.transitions import told
 
@@ -36,55 +33,79 @@ class Settled:
     approved_by_human: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """What a client says of itself: its protocol revision, and what it can put to its user."""
-
-    protocol_version: str
-    capabilities: ClientCapabilities | None
-
-
 async def settle(
-    calls: Calls, command: Command[Any, Any], params: CallToolRequestParams, asking: Asking
+    caller: Caller, command: Command[Any, Any], params: CallToolRequestParams, *, can_ask: bool
 ) -> Settled | InputRequiredResult:
-    """Settle a command, or ask for the approval it needs."""
+    """Settle a command, or ask for the approval it needs.
+
+    Args: can_ask: the client can put a form before its user.
+    """
     sent = params.arguments or {}
     try:
-        intent = calls.intent(command, sent)
+        intent = _intent(caller, command, sent)
     except InputError as fault:
-        return Settled(outcome=Invalid(str(fault)), operation_id=calls.operation_id(sent))
+        return Settled(outcome=Invalid(str(fault)), operation_id=operation_id(caller, sent))
     if command.approval:
-        return await _approved(calls, intent, params, asking)
-    outcome = await perform(intent, await calls.deployment.store(), calls.bounds())
+        return await _approved(caller, intent, params, can_ask=can_ask)
+    outcome = await perform(intent, await caller.deployment.store(), _bounds(caller))
     return Settled(outcome=outcome, operation_id=intent.operation.id)
 
 
+def operation_id(caller: Caller, sent: Mapping[str, Any]) -> OperationId | None:
+    """Name the operation of a call whose other arguments may be wrong."""
+    key = sent.get(KEY)
+    return None if key_problems(key) else _operation(caller, str(key)).id
+
+
+def _intent(caller: Caller, command: Command[Any, Any], sent: Mapping[str, Any]) -> Intent:
+    arguments = command_arguments(command, sent)
+    try:
+        digest = fingerprint(command.name, arguments)
+    except UnfitForJsonError:
+        raise InputError(UNFIT) from None
+    return Intent(
+        command=command,
+        arguments=arguments,
+        principal=caller.grant.principal,
+        operation=_operation(caller, sent[KEY]),
+        fingerprint=digest,
+    )
+
+
+def _operation(caller: Caller, key: str) -> Operation:
+    return operation(caller.deployment.settings.vercel_env, caller.grant.principal, key)
+
+
+def _bounds(caller: Caller) -> Bounds:
+    attempt = caller.deployment.ambient.new_id()
+    return Bounds(deadline=caller.deadline, limits=caller.deployment.limits(), attempt=attempt)
+
+
 async def _approved(
-    calls: Calls, intent: Intent, params: CallToolRequestParams, asking: Asking
+    caller: Caller, intent: Intent, params: CallToolRequestParams, *, can_ask: bool
 ) -> Settled | InputRequiredResult:
-    settings = calls.deployment.settings
-    now_s = calls.deployment.ambient.clock.wall()
+    settings = caller.deployment.settings
+    now_s = caller.deployment.ambient.clock.wall()
     approvals = Approvals(state_key=settings.state_key or "", environment=settings.vercel_env)
     verdict = approvals.judge(intent, params, now_s=now_s)
-    store, operation_id = await calls.deployment.store(), intent.operation.id
+    store, name = await caller.deployment.store(), intent.operation.id
     if isinstance(verdict, Approved):
-        outcome = await perform(intent, store, calls.bounds())
-        return Settled(outcome=outcome, operation_id=operation_id, approved_by_human=True)
+        outcome = await perform(intent, store, _bounds(caller))
+        return Settled(outcome=outcome, operation_id=name, approved_by_human=True)
     if verdict == Unapproved("declined"):
-        refused = await _declined(store, intent)
-        return Settled(outcome=refused, operation_id=operation_id)
+        return Settled(outcome=await _declined(store, intent), operation_id=name)
     # Begun before, so approved before; where it was not, nothing begins here.
-    outcome = await perform_known(intent, store, calls.bounds())
+    outcome = await perform_known(intent, store, _bounds(caller))
     if not isinstance(outcome, NotExecuted) or outcome.fault != NOT_BEGUN:
-        return Settled(outcome=outcome, operation_id=operation_id)
+        return Settled(outcome=outcome, operation_id=name)
     match verdict:
-        case Unasked() if can_be_asked(asking.protocol_version, asking.capabilities):
+        case Unasked() if can_ask:
             return approvals.ask(intent, now_s=now_s)
         case Unasked():
             refused = Forbidden(reason="approval_unavailable", side_effect="none")
         case Unapproved(reason):
             refused = Forbidden(reason=reason, side_effect="none")
-    return Settled(outcome=refused, operation_id=operation_id)
+    return Settled(outcome=refused, operation_id=name)
 
 
 async def _declined(store: Store, intent: Intent) -> Outcome:

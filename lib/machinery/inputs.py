@@ -8,7 +8,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
@@ -40,14 +39,6 @@ class InputError(Exception):
         return f"Input validation error: {'; '.join(self.problems)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Keyed[A: BaseModel]:
-    """A command's validated arguments, and the key they came under."""
-
-    arguments: A
-    idempotency_key: str
-
-
 def query_arguments(query: Query[Any, Any], sent: Mapping[str, Json]) -> BaseModel:
     """Validate a query's arguments, coercing what can be coerced.
 
@@ -60,8 +51,10 @@ def query_arguments(query: Query[Any, Any], sent: Mapping[str, Json]) -> BaseMod
         raise InputError(*_problems(fault)) from None
 
 
-def command_arguments(command: Command[Any, Any], sent: Mapping[str, Json]) -> Keyed[BaseModel]:
+def command_arguments(command: Command[Any, Any], sent: Mapping[str, Json]) -> BaseModel:
     """Validate a command's arguments and its key; nothing is coerced, nothing extra let in.
+
+    Returns: the arguments without the key, which is a string then.
 
     Raises: InputError: naming fields and rules.
     """
@@ -76,7 +69,7 @@ def command_arguments(command: Command[Any, Any], sent: Mapping[str, Json]) -> K
         raise InputError(*_problems(fault), *problems) from None
     if problems:
         raise InputError(*problems)
-    return Keyed(arguments, sent[KEY])
+    return arguments
 
 
 def key_problems(key: Json) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Catalogue to MCP tools, over the SDK's low-level server; what a call answers is in `called.py`.
+"""Catalogue to MCP tools, over the SDK's low-level server; `tool_call.py` answers the calls.
 
 Results are wire dictionaries, built once where they can be: the SDK passes them on as they are.
 Source: MCP 2026-07-28 server/tools; DESIGN §5, §7.
@@ -31,7 +31,6 @@ INSTRUCTIONS = (
 COMPLETE = {"resultType": "complete"}
 
 type Context = ServerRequestContext[Any, Any]
-type Wire = dict[str, Any]
 
 
 def mcp_server(deployment: Deployment) -> Server[Any]:
@@ -42,7 +41,7 @@ def mcp_server(deployment: Deployment) -> Server[Any]:
         return None if tool is None else mirrored_schema(tool)
 
     @lru_cache(MAX_GRANTS)
-    def listed(grant: Grant, endpoint: Endpoint) -> Wire:
+    def listed(grant: Grant, endpoint: Endpoint) -> dict[str, Any]:
         reached = [
             described(tool)
             for tool in deployment.catalogue.tools
@@ -50,7 +49,7 @@ def mcp_server(deployment: Deployment) -> Server[Any]:
         ]
         return {**COMPLETE, "tools": reached}
 
-    async def list_tools(ctx: Context, _params: PaginatedRequestParams) -> Wire:
+    async def list_tools(ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
         caller = _caller(ctx)
         caller.audit_list()
         return listed(caller.grant, caller.origin.endpoint)
@@ -75,13 +74,15 @@ def mcp_server(deployment: Deployment) -> Server[Any]:
     return server
 
 
-async def _call_tool(ctx: Context, params: CallToolRequestParams) -> Wire | InputRequiredResult:
-    from lib.machinery.called import Asking, called  # and the runner, which a listing never needs
+async def _call_tool(
+    ctx: Context, params: CallToolRequestParams
+) -> dict[str, Any] | InputRequiredResult:
+    # And the runner with them, which a listing never needs.
+    from lib.machinery.gate.approval import can_be_asked
+    from lib.machinery.tool_call import call_tool
 
-    asking = Asking(
-        protocol_version=ctx.protocol_version, capabilities=ctx.session.client_capabilities
-    )
-    return await called(_caller(ctx), params, asking)
+    can_ask = can_be_asked(ctx.protocol_version, ctx.session.client_capabilities)
+    return await call_tool(_caller(ctx), params, can_ask=can_ask)
 
 
 def _caller(ctx: Context) -> Caller:

@@ -21,12 +21,12 @@ import uvicorn
 
 WARM = (
     "lib.machinery.app",
-    "lib.machinery.called",
     "lib.machinery.limit",
     "lib.machinery.runner.perform",
     "lib.machinery.runner.reconcile",
     "lib.machinery.runner.store",
     "lib.machinery.server",
+    "lib.machinery.tool_call",
     "lib.ops.answer",
     "lib.ops.doctor",
     "lib.ops.keys",

@@ -100,7 +100,7 @@ def in_process(
     platform_end: Callable[[], float | None] = lambda: None,
 ) -> FastAPI:
     """Build the application here, from the same names; `tools` replaces the example's."""
-    import_module("lib.machinery.called")  # its first import would count against a call's time
+    import_module("lib.machinery.tool_call")  # its first import would count against a call's time
     import_module("lib.machinery.server")
     settings = settings_of(env)
     known = settings if isinstance(settings, Settings) else None

@@ -4,6 +4,7 @@ Source: MCP 2026-07-28 server/tools; DESIGN §6, §7.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
@@ -12,25 +13,26 @@ from mcp.types import INVALID_PARAMS, CallToolRequestParams, InputRequiredResult
 from lib.contract import Command, Query, Tool
 from lib.machinery.builtins import note
 from lib.machinery.caller import CALLER, Caller, Ended
-from lib.machinery.calls import COMPACT, Answered, Calls, QueryError
-from lib.machinery.commands import Asking, Settled, settle
+from lib.machinery.commands import Settled, operation_id, settle
 from lib.machinery.envelope import envelope, words
 from lib.machinery.gate.decide import Denied
 from lib.machinery.inputs import InputError
 from lib.machinery.outcome import Fault, Forbidden, NotExecuted, StoreUnavailable
+from lib.machinery.queries import COMPACT, Answered, QueryError, answer
 from lib.machinery.runner.holding import STORE_RETRY_MS
 
 RATE_LIMITED = Fault("rate_limited", "Too many calls within a minute.")
 
 type Limited = NotExecuted | StoreUnavailable
-type Wire = dict[str, Any]
+type Result = dict[str, Any]  # as it goes out
 
 
-async def called(
-    caller: Caller, params: CallToolRequestParams, asking: Asking
-) -> Wire | InputRequiredResult:
+async def call_tool(
+    caller: Caller, params: CallToolRequestParams, *, can_ask: bool
+) -> Result | InputRequiredResult:
     """Answer one `tools/call`.
 
+    Args:   can_ask: the client can put a form before its user.
     Raises: MCPError: no tool has this name.
     """
     CALLER.set(caller)
@@ -41,34 +43,27 @@ async def called(
     verdict = caller.may(tool)
     if isinstance(verdict, Denied):
         return _denied(caller, tool, verdict)
-    calls = Calls(
-        deployment=caller.deployment, principal=caller.grant.principal, deadline=caller.deadline
-    )
-    limited = await _limited(caller)
+    sent, limited = params.arguments or {}, await _limited(caller)
     if isinstance(tool, Query):
-        return await _query(caller, calls, tool, params, limited)
+        return await _query(caller, tool, sent, limited)
     if limited is not None:
-        operation_id = calls.operation_id(params.arguments or {})
-        return _told(caller, tool, Settled(outcome=limited, operation_id=operation_id))
-    settled = await settle(calls, tool, params, asking)
+        settled = Settled(outcome=limited, operation_id=operation_id(caller, sent))
+    else:
+        settled = await settle(caller, tool, params, can_ask=can_ask)
     if isinstance(settled, InputRequiredResult):
         caller.audit_call(tool, Ended(reason="approval_asked"))
         return settled
-    return _told(caller, tool, settled)
+    return _conclude(caller, tool, settled)
 
 
 async def _query(
-    caller: Caller,
-    calls: Calls,
-    query: Query[Any, Any],
-    params: CallToolRequestParams,
-    limited: Limited | None,
-) -> Wire:
+    caller: Caller, query: Query[Any, Any], sent: Mapping[str, Any], limited: Limited | None
+) -> Result:
     if isinstance(limited, NotExecuted):  # a silent store closes commands only
         caller.audit_call(query, _refused(RATE_LIMITED.code))
         return _result(_beyond(limited), is_error=True)
     try:
-        answer = await calls.query(query, params.arguments or {})
+        answered = await answer(caller, query, sent)
     except InputError as fault:
         caller.audit_call(query, Ended(outcome="invalid", side_effect="none"))
         return _result(str(fault), is_error=True)
@@ -76,7 +71,7 @@ async def _query(
         caller.audit_call(query, Ended(outcome="failed", side_effect="none"))
         return _result(str(fault), is_error=True)
     caller.audit_call(query, Ended(outcome="succeeded", side_effect="none"))
-    return _result(note(answer.value), answer)
+    return _result(note(answered.value), answered)
 
 
 async def _limited(caller: Caller) -> Limited | None:
@@ -98,12 +93,12 @@ def _beyond(limited: NotExecuted) -> str:
     return f"Too many calls. Try again after {math.ceil(limited.after_ms / 1000)} s."
 
 
-def _denied(caller: Caller, tool: Tool, verdict: Denied) -> Wire:
+def _denied(caller: Caller, tool: Tool, verdict: Denied) -> Result:
     if verdict.reason == "scope":
         caller.lacks_scope = verdict.scopes
     refused = Forbidden(reason=verdict.reason, side_effect="unknown")
     if isinstance(tool, Command):
-        return _told(caller, tool, Settled(outcome=refused, operation_id=None))
+        return _conclude(caller, tool, Settled(outcome=refused, operation_id=None))
     caller.audit_call(tool, _refused(verdict.reason))
     return _result(words(refused, None).text, is_error=True)
 
@@ -113,9 +108,9 @@ def _refused(reason: str) -> Ended:
     return Ended(is_refusal=True, reason=reason, outcome="failed", side_effect="none")
 
 
-def _told(caller: Caller, command: Command[Any, Any], settled: Settled) -> Wire:
-    outcome, operation_id = settled.outcome, settled.operation_id
-    said = words(outcome, operation_id)
+def _conclude(caller: Caller, command: Command[Any, Any], settled: Settled) -> Result:
+    outcome, name = settled.outcome, settled.operation_id
+    said = words(outcome, name)
     is_limited = isinstance(outcome, NotExecuted) and outcome.fault == RATE_LIMITED
     is_refusal = is_limited or isinstance(outcome, Forbidden)
     ended = Ended(
@@ -124,24 +119,26 @@ def _told(caller: Caller, command: Command[Any, Any], settled: Settled) -> Wire:
         outcome=said.outcome,
         side_effect=said.side_effect,
         this_call=said.this_call,
-        operation_id=operation_id,
+        operation_id=name,
         approved_by_human=settled.approved_by_human,
     )
     caller.audit_call(command, ended)
-    value = envelope(said, operation_id)
-    answer = Answered(value, COMPACT(value))
-    return _result(said.text, answer, is_error=said.outcome != "succeeded")
+    value = envelope(said, name)
+    answered = Answered(value, COMPACT(value))
+    return _result(said.text, answered, is_error=said.outcome != "succeeded")
 
 
-def _result(text: str | None, answer: Answered | None = None, *, is_error: bool = False) -> Wire:
+def _result(
+    text: str | None, answered: Answered | None = None, *, is_error: bool = False
+) -> Result:
     texts = [] if text is None else [text]
-    if answer is not None:
-        texts.append(answer.text)
-    result: Wire = {
+    if answered is not None:
+        texts.append(answered.text)
+    result: Result = {
         "resultType": "complete",
         "content": [{"type": "text", "text": each} for each in texts],
         "isError": is_error,
     }
-    if answer is not None:
-        result["structuredContent"] = answer.value
+    if answered is not None:
+        result["structuredContent"] = answered.value
     return result
