@@ -42,8 +42,8 @@ class Address:
     token: str
 
 
-class Platform(BaseSettings):
-    """What Vercel says about a deployment."""
+class Settings(BaseSettings):
+    """Every name this server reads. The first seven, which say where it runs, always count."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
@@ -54,32 +54,6 @@ class Platform(BaseSettings):
     vercel_project_production_url: str | None = None
     vercel_deployment_id: str | None = None
     allowed_hosts: str = ""
-
-    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
-        """Show no value: a settings object may end up in a log."""
-        yield None, self.vercel_env
-
-    @property
-    def kind(self) -> Literal["production", "preview", "development"]:
-        """Anything that is neither production nor development is a preview."""
-        match self.vercel_env:
-            case "production" | "development" as kind:
-                return kind
-            case _:
-                return "preview"
-
-    @cached_property
-    def hosts(self) -> frozenset[str]:
-        """The host names to answer to, without ports: Vercel's, yours, and loopback."""
-        names = (self.vercel_url, self.vercel_branch_url, self.vercel_project_production_url)
-        own = [*(name for name in names if name), *self.allowed_hosts.split(",")]
-        # What is no host name reads as "", and so does a Host header that is none.
-        return LOOPBACK | {host_name(entry) for entry in own} - {""}
-
-
-class Settings(Platform):
-    """Every name this server reads; where it has faults, nothing but these is used."""
-
     backend_url: str | None = None
     backend_read_token: str | None = None
     backend_write_token: str | None = None
@@ -105,6 +79,27 @@ class Settings(Platform):
     kill_slack_s: Seconds = 5.0
     store_timeout_s: Seconds = 1.5
     rate_limit_per_minute: Annotated[int, Field(gt=0)] | None = None
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
+        """Show no value: a settings object may end up in a log."""
+        yield None, self.vercel_env
+
+    @property
+    def kind(self) -> Literal["production", "preview", "development"]:
+        """Anything that is neither production nor development is a preview."""
+        match self.vercel_env:
+            case "production" | "development" as kind:
+                return kind
+            case _:
+                return "preview"
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """The host names to answer to, without ports: Vercel's, yours, and loopback."""
+        names = (self.vercel_url, self.vercel_branch_url, self.vercel_project_production_url)
+        own = [*(name for name in names if name), *self.allowed_hosts.split(",")]
+        # What is no host name reads as "", and so does a Host header that is none.
+        return LOOPBACK | {host_name(entry) for entry in own} - {""}
 
     @cached_property
     def keys(self) -> tuple[AgentKey, ...]:
@@ -165,7 +160,7 @@ class SettingFault:
 class Misconfigured:
     """A deployment that must refuse everything, and why."""
 
-    platform: Platform
+    settings: Settings
     faults: tuple[SettingFault, ...]
 
 

@@ -21,7 +21,6 @@ from lib.machinery.endpoint import (
     Entrance,
     McpEndpoint,
     misconfigured,
-    platform_of,
     refusal_of,
     resource_url,
     unwelcome,
@@ -72,7 +71,7 @@ class Routes:
 
     async def health(self, _request: Request) -> Response:
         """Say that the process answers; nothing is asked of the store."""
-        platform = platform_of(self.deployment)
+        platform = self.deployment.settings
         is_ready = isinstance(self.deployment, Deployment)
         return JSONResponse(
             {"status": "ok", "configured": is_ready, "environment": platform.vercel_env}
@@ -81,7 +80,7 @@ class Routes:
     async def resource_metadata(self, request: Request) -> Response:
         """Describe the resource to an OAuth client (RFC 9728)."""
         deployment = self.deployment
-        refusal = unwelcome(request.headers, platform_of(deployment).hosts)
+        refusal = unwelcome(request.headers, deployment.settings.hosts)
         if refusal is not None:
             return refusal
         if isinstance(deployment, Misconfigured):

@@ -131,11 +131,10 @@ def deploy(
     settings: Settings | Misconfigured, catalogue: Catalogue, ambient: Ambient
 ) -> Deployment | Misconfigured:
     """Join settings and tools, unless one lacks what the other needs."""
+    faults = ()
     if isinstance(settings, Misconfigured):
-        known = settings.platform
-        extra = tuple(_unmet(known, catalogue)) if isinstance(known, Settings) else ()
-        return Misconfigured(known, (*settings.faults, *extra))
-    faults = tuple(_unmet(settings, catalogue))
+        settings, faults = settings.settings, settings.faults
+    faults = (*faults, *_unmet(settings, catalogue))
     if faults:
         return Misconfigured(settings, faults)
     return Deployment(settings=settings, catalogue=catalogue, ambient=ambient)

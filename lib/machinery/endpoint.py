@@ -22,7 +22,7 @@ from lib.machinery.gate.auth import Authenticator, Unauthenticated
 from lib.machinery.gate.challenge import HttpRefusal, challenge, metadata_url, refuse_scope
 from lib.machinery.gate.decide import Endpoint
 from lib.machinery.loading import loading
-from lib.settings import LOOPBACK, Misconfigured, Platform, host_name
+from lib.settings import LOOPBACK, Misconfigured, host_name
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -37,11 +37,6 @@ class Entrance:
     """What both MCP routes share: the deployment, or why there is none."""
 
     deployment: Deployment | Misconfigured
-
-    @cached_property
-    def platform(self) -> Platform:
-        """Where this runs, as far as it is known."""
-        return platform_of(self.deployment)
 
     @cached_property
     def authenticator(self) -> Authenticator:
@@ -71,7 +66,7 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers, deployment = Headers(scope=scope), self.entrance.deployment
-        refusal = unwelcome(headers, self.entrance.platform.hosts)
+        refusal = unwelcome(headers, deployment.settings.hosts)
         if refusal is None and scope["method"] != "POST":
             # A stateless GET stream would stay open, and be billed, until maxDuration.
             refusal = Response(status_code=405, headers={"Allow": "POST"})
@@ -152,11 +147,6 @@ def _whole(receive: Receive) -> Receive:
         return message
 
     return received
-
-
-def platform_of(deployment: Deployment | Misconfigured) -> Platform:
-    """Tell where a deployment runs, also one that lacks something."""
-    return deployment.platform if isinstance(deployment, Misconfigured) else deployment.settings
 
 
 def resource_url(scope: Scope, headers: Headers) -> str:

@@ -45,12 +45,10 @@ class Reached:
 def reached() -> Reached:
     """Read the environment, and keep its faults for those whom they concern."""
     match read_settings():
-        case Settings() as settings:
-            return Reached(settings=settings)
-        case Misconfigured(platform=Settings() as settings, faults=faults):
+        case Misconfigured(settings, faults):
             return Reached(settings=settings, faults=faults)
-        case Misconfigured():
-            raise CannotError("misconfigured", "The environment could not be read.")
+        case settings:
+            return Reached(settings=settings)
 
 
 def offered() -> Catalogue:

@@ -38,8 +38,7 @@ def reached(env: Names) -> Reached:
     found = settings_of({name: value for name, value in env.items() if value})
     if isinstance(found, Settings):
         return Reached(settings=found)
-    assert isinstance(found.platform, Settings)
-    return Reached(settings=found.platform, faults=found.faults)
+    return Reached(settings=found.settings, faults=found.faults)
 
 
 async def seen(stack: Stack, env: Names = SAME, *, accepted: tuple[str, ...] = ()) -> Names:

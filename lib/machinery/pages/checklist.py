@@ -8,14 +8,14 @@ from starlette.responses import HTMLResponse
 
 from lib.machinery.pages.frame import badge, code, definitions, document, listing
 from lib.setting_faults import WRITE_POWER
-from lib.settings import Misconfigured, Platform, Settings
+from lib.settings import Misconfigured, Settings
 
 
 def checklist_page(lacking: Misconfigured) -> HTMLResponse:
     """Tell a person what to change, what is right already, and what may stay unset."""
-    platform, faults = lacking.platform, lacking.faults
+    settings, faults = lacking.settings, lacking.faults
     faulty = list(dict.fromkeys(fault.variable for fault in faults))
-    given = {name.upper() for name in platform.model_fields_set}
+    given = {name.upper() for name in settings.model_fields_set}
     rest = [name for name in _names() if name not in faulty]
     things = "one variable" if len(faulty) == 1 else f"{len(faulty)} variables"
     until_then = (
@@ -23,11 +23,11 @@ def checklist_page(lacking: Misconfigured) -> HTMLResponse:
         '<a href="/healthz">/healthz</a> answers. This page names variables and shows no value.</p>'
     )
     body = [
-        f"<h1>Set-up: {things} to change</h1>\n{badge(platform.kind)}",
+        f"<h1>Set-up: {things} to change</h1>\n{badge(settings.kind)}",
         until_then,
         "<h2>To change</h2>",
         definitions([(fault.variable, fault.problem) for fault in faults], kind="fault"),
-        f"<h2>What to do next</h2>\n{_next_steps(platform, faulty, given)}",
+        f"<h2>What to do next</h2>\n{_next_steps(settings, faulty, given)}",
         _names_section("Set, and nothing found wrong", [n for n in rest if n in given], "set"),
         _names_section(
             "Not set, and not missed here", [n for n in rest if n not in given], "unset"
@@ -41,14 +41,14 @@ def _names() -> list[str]:
     return [name.upper() for name in own]
 
 
-def _next_steps(platform: Platform, faulty: list[str], given: set[str]) -> str:
+def _next_steps(settings: Settings, faulty: list[str], given: set[str]) -> str:
     known = f"<p>{code('.env.example')} says of each name what it is and where it comes from.</p>"
-    if platform.vercel is None:
+    if settings.vercel is None:
         return (
             f"{known}\n<p>Put these names into the environment or into {code('.env')}, and start "
             f"again. On your own machine {code('uv run -m lib.dev')} sets everything.</p>"
         )
-    kind = platform.kind
+    kind = settings.kind
     power = {name.upper() for name in WRITE_POWER} if kind == "preview" else set[str]()
     shared = ", ".join(code(name) for name in faulty if name in power)
     lines = [
