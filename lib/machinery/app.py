@@ -18,7 +18,6 @@ from lib.machinery.catalogue import catalogue_of
 from lib.machinery.deployment import Ambient, Deployment, deploy
 from lib.machinery.endpoint import (
     PATHS,
-    Entrance,
     McpEndpoint,
     misconfigured,
     refusal_of,
@@ -39,8 +38,7 @@ def create_app(
     catalogue = catalogue_of(tools, builtin_queries())
     deployment = deploy(settings, catalogue, ambient)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    entrance = Entrance(deployment=deployment)
-    app.router.routes.extend(Route(path, McpEndpoint(entrance, path)) for path in PATHS)
+    app.router.routes.extend(Route(path, McpEndpoint(deployment, path)) for path in PATHS)
     routes = Routes(deployment)
     for path, answer in routes.table().items():
         app.router.routes.append(Route(path, answer, methods=["GET"]))

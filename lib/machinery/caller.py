@@ -14,8 +14,6 @@ from lib.machinery.gate.audit import AuditEvent, Kind, Where, write
 from lib.machinery.gate.decide import Allowed, Denied, Endpoint, Grant, decide, scopes_of
 from lib.machinery.runner.deadline import Deadline
 
-SCOPE_KEY = "settle.caller"  # in the ASGI scope, from the endpoint to the MCP handlers
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
@@ -104,4 +102,5 @@ def _where(deployment: Deployment, deadline: Deadline, origin: Origin) -> Where:
     }
 
 
+# Set by the endpoint, for whatever answers its request.
 CALLER: ContextVar[Caller] = ContextVar("settle.caller")

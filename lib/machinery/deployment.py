@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lib.contract import Command, Keyed, Principal, Scope
 from lib.machinery.catalogue import Catalogue
+from lib.machinery.gate.auth import Authenticator
 from lib.machinery.gate.decide import (
     COMMAND_SCOPE,
     QUERY_SCOPE,
@@ -20,10 +21,13 @@ from lib.machinery.gate.decide import (
     Reach,
     decide,
 )
+from lib.machinery.loading import loading
 from lib.machinery.runner.deadline import SETTLE_MS, Clock, Deadline, Limits
 from lib.settings import Address, Misconfigured, SettingFault, Settings
 
 if TYPE_CHECKING:
+    from mcp.server import Server
+
     from lib.machinery.runner.store import Redis, Store
 
 
@@ -74,6 +78,19 @@ class Deployment:
     def reach(self) -> Reach:
         """What the gate must know of it."""
         return Reach(has_commands=self.settings.write_backend is not None)
+
+    @cached_property
+    def authenticator(self) -> Authenticator:
+        """The configured credentials."""
+        return Authenticator.of(self.settings)
+
+    @cached_property
+    def server(self) -> "Server[Any]":
+        """The SDK's server, imported and built by the first call that may pass."""
+        with loading("lib.machinery.server"):
+            from lib.machinery.server import mcp_server
+
+        return mcp_server(self)
 
     def scopes(self, endpoint: str) -> tuple[Scope, ...]:
         """Name every scope that some tool of an endpoint needs, the kinds' own first."""

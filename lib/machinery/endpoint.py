@@ -8,64 +8,35 @@ per request, and why GET is answered here).
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from lib.machinery.caller import SCOPE_KEY, Caller, Origin, audit_stranger
+from lib.machinery.caller import CALLER, Caller, Origin, audit_stranger
 from lib.machinery.deployment import Ambient, Deployment
-from lib.machinery.gate.auth import Authenticator, Unauthenticated
+from lib.machinery.gate.auth import Unauthenticated
 from lib.machinery.gate.challenge import HttpRefusal, challenge, metadata_url, refuse_scope
 from lib.machinery.gate.decide import Endpoint
-from lib.machinery.loading import loading
 from lib.settings import LOOPBACK, Misconfigured, host_name
-
-if TYPE_CHECKING:
-    from mcp.server import Server
 
 PATHS: tuple[Endpoint, ...] = ("/mcp", "/mcp/readonly")
 MAX_BODY_BYTES = 1 << 20
 REQUEST_ID = re.compile(r"[A-Za-z0-9:_-]{1,128}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entrance:
-    """What both MCP routes share: the deployment, or why there is none."""
-
-    deployment: Deployment | Misconfigured
-
-    @cached_property
-    def authenticator(self) -> Authenticator:
-        """The configured credentials."""
-        if isinstance(self.deployment, Misconfigured):
-            return Authenticator(())
-        return Authenticator.of(self.deployment.settings)
-
-    @cached_property
-    def server(self) -> "Server[Any]":
-        """The SDK's server, imported and built by the first call that may pass."""
-        with loading("lib.machinery.server"):
-            from lib.machinery.server import mcp_server
-
-        assert isinstance(self.deployment, Deployment)  # noqa: S101  the endpoint answered 503
-        return mcp_server(self.deployment)
-
-
 class McpEndpoint:
     """One MCP route as an ASGI application."""
 
-    def __init__(self, entrance: Entrance, path: Endpoint) -> None:
-        """Serve `path` of a deployment."""
-        self.entrance = entrance
+    def __init__(self, deployment: Deployment | Misconfigured, path: Endpoint) -> None:
+        """Serve `path` of a deployment, or say what it lacks."""
+        self.deployment = deployment
         self.path: Endpoint = path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        headers, deployment = Headers(scope=scope), self.entrance.deployment
+        headers, deployment = Headers(scope=scope), self.deployment
         refusal = unwelcome(headers, deployment.settings.hosts)
         if refusal is None and scope["method"] != "POST":
             # A stateless GET stream would stay open, and be billed, until maxDuration.
@@ -79,7 +50,7 @@ class McpEndpoint:
 
     async def _serve(self, exchange: "_Exchange", deployment: Deployment) -> None:
         ambient, deadline = deployment.ambient, deployment.deadline()
-        known = await self.entrance.authenticator.authenticate(
+        known = await deployment.authenticator.authenticate(
             ", ".join(exchange.headers.getlist("authorization")) or None,
             now=datetime.fromtimestamp(ambient.clock.wall(), UTC),
         )
@@ -96,7 +67,7 @@ class McpEndpoint:
             await exchange.answer(_http(refuse_scope(caller.lacks_scope, metadata_url=url)))
 
     async def _dispatch(self, exchange: "_Exchange", caller: Caller) -> None:
-        server = self.entrance.server
+        server = caller.deployment.server
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         async def send(message: Message) -> None:
@@ -110,10 +81,10 @@ class McpEndpoint:
             json_response=True,
             max_request_body_size=MAX_BODY_BYTES,
         )
-        scope = {**exchange.scope, SCOPE_KEY: caller}
+        CALLER.set(caller)
         try:
             async with manager.run():
-                await manager.handle_request(scope, _whole(exchange.receive), send)
+                await manager.handle_request(exchange.scope, _whole(exchange.receive), send)
         except* ClientDisconnect:
             pass  # it hung up before it had asked for anything: nothing was done, nobody listens
 

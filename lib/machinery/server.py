@@ -12,9 +12,8 @@ from mcp.server import CacheHint, Server
 from mcp.server.context import ServerRequestContext
 from mcp.types import CallToolRequestParams, InputRequiredResult, PaginatedRequestParams
 from opentelemetry import trace
-from starlette.requests import Request
 
-from lib.machinery.caller import SCOPE_KEY, Caller
+from lib.machinery.caller import CALLER
 from lib.machinery.deployment import Deployment
 from lib.machinery.describe import described, mirrored_schema
 from lib.machinery.gate.decide import Allowed, Endpoint, Grant, decide
@@ -49,8 +48,8 @@ def mcp_server(deployment: Deployment) -> Server[Any]:
         ]
         return {**COMPLETE, "tools": reached}
 
-    async def list_tools(ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
-        caller = _caller(ctx)
+    async def list_tools(_ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
+        caller = CALLER.get()
         caller.audit_list()
         return listed(caller.grant, caller.origin.endpoint)
 
@@ -82,11 +81,4 @@ async def _call_tool(
     from lib.machinery.tool_call import call_tool
 
     can_ask = can_be_asked(ctx.protocol_version, ctx.session.client_capabilities)
-    return await call_tool(_caller(ctx), params, can_ask=can_ask)
-
-
-def _caller(ctx: Context) -> Caller:
-    request: Request | None = ctx.request
-    if request is None:
-        raise TypeError("this server is reached over HTTP only")
-    return request.scope[SCOPE_KEY]
+    return await call_tool(CALLER.get(), params, can_ask=can_ask)

@@ -12,7 +12,7 @@ from mcp.types import INVALID_PARAMS, CallToolRequestParams, InputRequiredResult
 
 from lib.contract import Command, Query, Tool
 from lib.machinery.builtins import note
-from lib.machinery.caller import CALLER, Caller, Ended
+from lib.machinery.caller import Caller, Ended
 from lib.machinery.commands import Settled, operation_id, settle
 from lib.machinery.envelope import envelope, words
 from lib.machinery.gate.decide import Denied
@@ -35,7 +35,6 @@ async def call_tool(
     Args:   can_ask: the client can put a form before its user.
     Raises: MCPError: no tool has this name.
     """
-    CALLER.set(caller)
     tool = caller.deployment.catalogue.find(params.name)
     if tool is None:
         caller.audit_call(None, Ended(is_refusal=True, reason="unknown_tool"))

@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from lib.contract import Command
 from lib.machinery.catalogue import KEY, Catalogue
 from lib.machinery.deployment import Ambient, deploy
-from lib.machinery.endpoint import Entrance, McpEndpoint
+from lib.machinery.endpoint import McpEndpoint
 from lib.machinery.runner.deadline import Clock
 from lib.settings import read_settings
 from tests.conformance.fixtures import tools
@@ -72,10 +72,10 @@ def ambient() -> Ambient:
     )
 
 
-entrance = Entrance(deployment=deploy(read_settings(), CATALOGUE, ambient()))
+deployment = deploy(read_settings(), CATALOGUE, ambient())
 app = Starlette(
     routes=[
-        Route("/mcp", Supplied(McpEndpoint(entrance, "/mcp"))),
-        Route("/healthz", McpEndpoint(entrance, "/mcp")),
+        Route("/mcp", Supplied(McpEndpoint(deployment, "/mcp"))),
+        Route("/healthz", McpEndpoint(deployment, "/mcp")),
     ]
 )
