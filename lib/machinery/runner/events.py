@@ -1,6 +1,8 @@
 """What can happen to an operation, and what may be decided about it; values only.
 
-Source: PROTOCOL §4. Every event but a claim or a sweep carries the record its attempt last owned.
+A success or a report carries the record that its attempt last owned, an operator's word the record
+that was looked at.
+Source: PROTOCOL §4.
 """
 
 from dataclasses import dataclass
@@ -19,6 +21,16 @@ class Claim:
     own: Record
     may_begin: bool = True
 
+    @property
+    def attempt(self) -> str:
+        """Who takes over."""
+        return self.own.attempt
+
+    @property
+    def lease_ms(self) -> int:
+        """For how long."""
+        return self.own.lease_ms
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
@@ -34,6 +46,7 @@ class Occurred:
 
     answer: canonical JSON text, None where unreadable or too large; digest: of what there was.
     was_recovered: the backend shows an effect that was there before it was asked.
+    in_full: the answer also where it cannot be kept; told once, and decides nothing.
     """
 
     own: Record
@@ -41,6 +54,7 @@ class Occurred:
     digest: str | None = None
     fault: Fault | None = None
     was_recovered: bool = False
+    in_full: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,14 +193,9 @@ class Case[E: Event]:
     event: E
 
     @property
-    def is_open(self) -> bool:
-        """The operation has no outcome yet."""
-        return self.record.state in {"started", "in_doubt"}
-
-    @property
     def is_live(self) -> bool:
-        """An attempt may still be running; at its lease's very end it is not."""
-        return self.record.state == "started" and self.age_ms < self.record.lease_ms
+        """An attempt may still be running."""
+        return self.record.is_live(self.age_ms)
 
     def is_owned_by(self, own: Record) -> bool:
         """Tell whether that attempt still holds the operation."""

@@ -73,6 +73,15 @@ class Record:
     conflicts: int = 0
     conflict: str | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """It has no outcome yet."""
+        return self.state in {"started", "in_doubt"}
+
+    def is_live(self, age_ms: int) -> bool:
+        """Tell whether an attempt may still be running; at its lease's very end it is not."""
+        return self.state == "started" and age_ms < self.lease_ms
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:

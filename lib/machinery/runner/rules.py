@@ -5,144 +5,101 @@ Source: PROTOCOL §4 (the table), §5 (classes, horizon, key window), §8 (what 
 """
 
 from lib.contract import ThisCall
-from lib.machinery.outcome import InDoubt, KeyReused, NotExecuted, Rejected, Succeeded
-from lib.machinery.runner.events import (
-    Absent,
-    Ask,
-    Case,
-    Claim,
-    Decision,
-    Erase,
-    Keep,
-    NotDone,
-    Occurred,
-    Refused,
-    RefusedByKey,
-    Report,
-    Resolve,
-    Run,
-    Sweep,
-    Tell,
-    Write,
-)
+from lib.machinery import outcome as out
+from lib.machinery.runner import events as ev
+from lib.machinery.runner import transitions as tr
 from lib.machinery.runner.record import Record
-from lib.machinery.runner.transitions import (
-    IN_DOUBT,
-    RETRY_MS,
-    cleared_to_run,
-    committed,
-    contradicted,
-    doubted,
-    in_doubt,
-    is_inside_key_window,
-    rejected,
-    taken_over_to_ask,
-    taken_over_to_run,
-    told,
-)
 
 
-def claim_of_another_operation(case: Case[Claim]) -> Decision | None:
+def kept(case: ev.Case[ev.Event]) -> ev.Decision:
+    """Change nothing, and say what is known."""
+    return ev.Keep(ev.Tell(tr.told(case.record, case.age_ms)))
+
+
+def claim_of_another_operation(case: ev.Case[ev.Claim]) -> ev.Decision | None:
     if case.record.fingerprint != case.event.own.fingerprint:
-        return Keep(Tell(KeyReused()))
+        return ev.Keep(ev.Tell(out.KeyReused()))
     return None
 
 
-def claim_of_a_settled_operation(case: Case[Claim]) -> Decision | None:
-    return None if case.is_open else Keep(Tell(told(case.record, case.age_ms)))
+def already_settled(case: ev.Case[ev.Claim | ev.Sweep]) -> ev.Decision | None:
+    return None if case.record.is_open else kept(case)
 
 
-def claim_sent_again(case: Case[Claim]) -> Decision | None:
+def claim_sent_again(case: ev.Case[ev.Claim]) -> ev.Decision | None:
     record = case.record
     if case.is_live and case.is_owned_by(case.event.own):
-        return Keep(Run(record) if record.mode == "run" else Ask(record))
+        return ev.Keep(ev.Run(record) if record.mode == "run" else ev.Ask(record))
     return None
 
 
-def claim_while_running(case: Case[Claim]) -> Decision | None:
-    return Keep(Tell(told(case.record, case.age_ms))) if case.is_live else None
+def still_running(case: ev.Case[ev.Claim | ev.Sweep]) -> ev.Decision | None:
+    return kept(case) if case.is_live else None
 
 
-def claim_inside_the_key_window(case: Case[Claim]) -> Decision | None:
-    own = case.event.own
-    if not is_inside_key_window(case.record, case.age_ms, own.lease_ms):
+def claim_inside_the_key_window(case: ev.Case[ev.Claim]) -> ev.Decision | None:
+    record, age_ms, event = case.record, case.age_ms, case.event
+    if not tr.is_inside_key_window(record, age_ms, event.lease_ms):
         return None
-    taken = taken_over_to_run(case.record, case.age_ms, own.attempt, own.lease_ms)
-    return Write(taken, Run(taken))
+    taken = tr.taken_over_to_run(record, age_ms, event.attempt, event.lease_ms)
+    return ev.Write(taken, ev.Run(taken))
 
 
-def claim_that_can_ask(case: Case[Claim]) -> Decision | None:
-    own = case.event.own
-    return _ask(case, own.attempt, own.lease_ms)
+def dead_and_askable(case: ev.Case[ev.Claim | ev.Sweep]) -> ev.Decision | None:
+    record, event = case.record, case.event
+    if not record.backend.can_ask:
+        return None
+    taken = tr.taken_over_to_ask(record, case.age_ms, event.attempt, event.lease_ms)
+    return ev.Write(taken, ev.Ask(taken))
 
 
-def sweep_of_a_settled_operation(case: Case[Sweep]) -> Decision | None:
-    return None if case.is_open else Keep(Tell(told(case.record, case.age_ms)))
-
-
-def sweep_while_running(case: Case[Sweep]) -> Decision | None:
-    return Keep(Tell(told(case.record, case.age_ms))) if case.is_live else None
-
-
-def sweep_that_can_ask(case: Case[Sweep]) -> Decision | None:
-    return _ask(case, case.event.attempt, case.event.lease_ms)
-
-
-def dead_and_unaskable(case: Case[Claim] | Case[Sweep]) -> Decision | None:
+def dead_and_unaskable(case: ev.Case[ev.Claim | ev.Sweep]) -> ev.Decision | None:
     if case.record.state != "started":
         return None
-    open_end = doubted(case.record, case.age_ms, fault=IN_DOUBT, was_sent=False)
-    return Write(open_end, Tell(in_doubt(open_end, 0)))
+    open_end = tr.doubted(case.record, case.age_ms, fault=tr.IN_DOUBT, was_sent=False)
+    return ev.Write(open_end, ev.Tell(tr.in_doubt(open_end, 0)))
 
 
-def _ask(case: Case[Claim] | Case[Sweep], attempt: str, lease_ms: int) -> Decision | None:
-    if not case.record.backend.can_ask:
-        return None
-    taken = taken_over_to_ask(case.record, case.age_ms, attempt, lease_ms)
-    return Write(taken, Ask(taken))
-
-
-def success_under_another_fingerprint(case: Case[Occurred]) -> Decision | None:
+def success_under_another_fingerprint(case: ev.Case[ev.Occurred]) -> ev.Decision | None:
     if case.record.fingerprint != case.event.own.fingerprint:
-        return Keep(succeeded(case.event, recorded=False), alarm="success_of_a_lost_record")
+        return ev.Keep(succeeded(case.event, recorded=False), alarm="success_of_a_lost_record")
     return None
 
 
-def success_of_an_open_operation(case: Case[Occurred]) -> Decision | None:
-    return commit(case.record, case.event) if case.is_open else None
+def success_of_an_open_operation(case: ev.Case[ev.Occurred]) -> ev.Decision | None:
+    return commit(case.record, case.event) if case.record.is_open else None
 
 
-def success_after_a_refusal(case: Case[Occurred]) -> Decision | None:
-    event = case.event
+def success_after_a_refusal(case: ev.Case[ev.Occurred]) -> ev.Decision | None:
     if case.record.state != "rejected":
         return None
-    done = committed(case.record, answer=event.answer, digest=event.digest, fault=event.fault)
-    loud = contradicted(done, answer=None)
-    return Write(loud, succeeded(event), alarm="success_after_a_refusal")
+    loud = tr.contradicted(_committed(case.record, case.event), answer=None)
+    return ev.Write(loud, succeeded(case.event), alarm="success_after_a_refusal")
 
 
-def success_with_another_answer(case: Case[Occurred]) -> Decision | None:
+def success_with_another_answer(case: ev.Case[ev.Occurred]) -> ev.Decision | None:
     first, event = case.record, case.event
     if event.was_recovered or None in (first.digest, event.digest):
         return None
     if first.digest == event.digest:
         return None
-    loud = contradicted(first, answer=event.answer)
-    return Write(loud, _first_answer(first, event), alarm="success_with_another_answer")
+    loud = tr.contradicted(first, answer=event.answer)
+    return ev.Write(loud, _first_answer(first, event), alarm="success_with_another_answer")
 
 
-def success_again(case: Case[Occurred]) -> Decision | None:
-    return Keep(_first_answer(case.record, case.event))
+def success_again(case: ev.Case[ev.Occurred]) -> ev.Decision | None:
+    return ev.Keep(_first_answer(case.record, case.event))
 
 
-def _this_call(own: Record, *, was_recovered: bool = False) -> ThisCall:
-    return "recovered" if own.epoch > 1 or was_recovered else "executed"
+def commit(record: Record, event: ev.Occurred) -> ev.Decision:
+    """Settle with this answer, whoever brings it."""
+    return ev.Write(_committed(record, event), succeeded(event))
 
 
-def succeeded(event: Occurred, *, recorded: bool = True) -> Tell:
+def succeeded(event: ev.Occurred, *, recorded: bool = True) -> ev.Tell:
     """Tell a success, as its evidence has it."""
-    return Tell(
-        Succeeded(
+    return ev.Tell(
+        out.Succeeded(
             answer=event.answer,
             this_call=_this_call(event.own, was_recovered=event.was_recovered),
             recorded=recorded,
@@ -152,93 +109,99 @@ def succeeded(event: Occurred, *, recorded: bool = True) -> Tell:
     )
 
 
-def _first_answer(first: Record, event: Occurred) -> Tell:
+def _committed(record: Record, event: ev.Occurred) -> Record:
+    return tr.committed(record, answer=event.answer, digest=event.digest, fault=event.fault)
+
+
+def _first_answer(first: Record, event: ev.Occurred) -> ev.Tell:
     this_call = _this_call(event.own, was_recovered=event.was_recovered)
-    return Tell(Succeeded(answer=first.answer, this_call=this_call, fault=first.fault))
+    return ev.Tell(out.Succeeded(answer=first.answer, this_call=this_call, fault=first.fault))
 
 
-def commit(record: Record, event: Occurred) -> Decision:
-    """Settle with this answer, whoever brings it."""
-    done = committed(record, answer=event.answer, digest=event.digest, fault=event.fault)
-    return Write(done, succeeded(event))
+def _this_call(own: Record, *, was_recovered: bool = False) -> ThisCall:
+    return "recovered" if own.epoch > 1 or was_recovered else "executed"
 
 
-def report_under_another_fingerprint(case: Case[Report]) -> Decision | None:
+def report_under_another_fingerprint(case: ev.Case[ev.Report]) -> ev.Decision | None:
     """Say nothing of the other operation: it took the key after ours was released, or lost."""
     report = case.event
     if case.record.fingerprint == report.own.fingerprint:
         return None
     if report.may_have_landed:
-        return Keep(Tell(InDoubt(fault=report.fault, after_ms=None, was_sent=report.was_sent)))
-    return Keep(Tell(KeyReused()))
+        doubt = out.InDoubt(fault=report.fault, after_ms=None, was_sent=report.was_sent)
+        return ev.Keep(ev.Tell(doubt))
+    return ev.Keep(ev.Tell(out.KeyReused()))
 
 
-def report_of_a_lost_record(report: Report) -> Decision:
+def report_of_another_attempt(case: ev.Case[ev.Report]) -> ev.Decision | None:
+    """Fence off whoever lost the operation: only a success counts from anybody."""
+    return None if case.is_owned_by(case.event.own) else kept(case)
+
+
+def report_of_a_lost_record(report: ev.Report) -> ev.Decision:
     """Keep the doubt where it can be asked about; elsewhere advise no retry that could harm.
 
     The record was lost, or taken away on proof: a retry would run again as if nothing had been.
     """
     own, fault, was_sent = report.own, report.fault, report.was_sent
     if report.may_have_landed and own.backend.kind == "lookup":
-        open_end = doubted(own, 0, fault=fault, was_sent=was_sent)
-        return Write(open_end, Tell(in_doubt(open_end, 0, was_sent=was_sent)))
+        open_end = tr.doubted(own, 0, fault=fault, was_sent=was_sent)
+        return ev.Write(open_end, ev.Tell(tr.in_doubt(open_end, 0, was_sent=was_sent)))
     is_harmless = not report.may_have_landed or own.backend.kind != "none"
-    after_ms = RETRY_MS if is_harmless else None
-    return Keep(Tell(InDoubt(fault=fault, after_ms=after_ms, was_sent=was_sent)))
+    after_ms = tr.RETRY_MS if is_harmless else None
+    return ev.Keep(ev.Tell(out.InDoubt(fault=fault, after_ms=after_ms, was_sent=was_sent)))
 
 
-def refusal_to_trust(case: Case[Report]) -> Decision | None:
+def refusal_to_trust(case: ev.Case[ev.Report]) -> ev.Decision | None:
+    report, record = case.event, case.record
+    is_proven = isinstance(report, ev.RefusedByKey) and record.backend.sticky
+    if not isinstance(report, ev.Refused | ev.RefusedByKey):
+        return None
+    if not is_proven and (record.doubt or report.doubt):
+        return None
+    refused = out.Rejected(fault=report.fault, this_call=_this_call(report.own))
+    return ev.Write(tr.rejected(record, fault=report.fault), ev.Tell(refused))
+
+
+def nothing_done(case: ev.Case[ev.Report]) -> ev.Decision | None:
     report = case.event
-    is_proven = isinstance(report, RefusedByKey) and case.record.backend.sticky
-    if not isinstance(report, Refused | RefusedByKey) or not case.is_owned_by(report.own):
+    if not isinstance(report, ev.NotDone) or case.record.doubt or report.doubt:
         return None
-    if not is_proven and (case.record.doubt or report.doubt):
-        return None
-    refused = Rejected(fault=report.fault, this_call=_this_call(report.own))
-    return Write(rejected(case.record, fault=report.fault), Tell(refused))
+    return _release(report)
 
 
-def nothing_done(case: Case[Report]) -> Decision | None:
-    report = case.event
-    if not isinstance(report, NotDone) or not case.is_owned_by(report.own):
+def absent_past_the_horizon(case: ev.Case[ev.Report]) -> ev.Decision | None:
+    report, record = case.event, case.record
+    if not isinstance(report, ev.Absent) or record.mode != "reconcile":
         return None
-    return None if case.record.doubt or report.doubt else _release(report)
-
-
-def absent_past_the_horizon(case: Case[Report]) -> Decision | None:
-    report = case.event
-    if not isinstance(report, Absent) or not case.is_owned_by(report.own):
-        return None
-    if case.record.mode != "reconcile" or report.asked_age_ms < case.record.horizon_ms:
+    if report.asked_age_ms < record.horizon_ms:
         return None
     if report.lease_ms is None:
         return _release(report)
-    clear = cleared_to_run(case.record, case.age_ms, report.lease_ms)
-    return Write(clear, Run(clear))
+    clear = tr.cleared_to_run(record, case.age_ms, report.lease_ms)
+    return ev.Write(clear, ev.Run(clear))
 
 
-def owner_without_proof(case: Case[Report]) -> Decision | None:
+def _release(report: ev.Report) -> ev.Decision:
+    after_ms = tr.RETRY_MS if report.after_ms is None else report.after_ms
+    return ev.Erase(ev.Tell(out.NotExecuted(fault=report.fault, after_ms=after_ms)))
+
+
+def owner_without_proof(case: ev.Case[ev.Report]) -> ev.Decision | None:
     report = case.event
-    if not case.is_owned_by(report.own):
-        return None
-    open_end = doubted(case.record, case.age_ms, fault=report.fault, was_sent=report.was_sent)
+    open_end = tr.doubted(case.record, case.age_ms, fault=report.fault, was_sent=report.was_sent)
     after_ms = report.after_ms or 0
-    unknown = in_doubt(open_end, 0, after_ms=after_ms, was_sent=report.was_sent)
-    return Write(open_end, Tell(unknown))
+    unknown = tr.in_doubt(open_end, 0, after_ms=after_ms, was_sent=report.was_sent)
+    return ev.Write(open_end, ev.Tell(unknown))
 
 
-def _release(report: Report) -> Decision:
-    after_ms = RETRY_MS if report.after_ms is None else report.after_ms
-    return Erase(Tell(NotExecuted(fault=report.fault, after_ms=after_ms)))
-
-
-def operator_word(case: Case[Resolve]) -> Decision | None:
-    is_due = case.is_open and not case.is_live and case.age_ms >= case.record.horizon_ms
-    if not is_due or case.record != case.event.seen:
+def operator_word(case: ev.Case[ev.Resolve]) -> ev.Decision | None:
+    record, event = case.record, case.event
+    is_due = record.is_open and not case.is_live and case.age_ms >= record.horizon_ms
+    if not is_due or record != event.seen:
         return None
-    fault = case.event.fault
-    if case.event.occurred:
-        settled = committed(case.record, answer=None, digest=None, fault=fault)
+    if event.occurred:
+        settled = tr.committed(record, answer=None, digest=None, fault=event.fault)
     else:
-        settled = rejected(case.record, fault=fault)
-    return Write(settled, Tell(told(settled, 0)))
+        settled = tr.rejected(record, fault=event.fault)
+    return ev.Write(settled, ev.Tell(tr.told(settled, 0)))

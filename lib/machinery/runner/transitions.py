@@ -118,7 +118,7 @@ def told(record: Record, age_ms: int) -> Outcome:
             return Succeeded(answer=record.answer, this_call="replayed", fault=record.fault)
         case "rejected":
             return Rejected(fault=record.fault or Fault("refused"), this_call="replayed")
-        case "started" if age_ms < record.lease_ms:
+        case "started" if record.is_live(age_ms):
             return InProgress(after_ms=record.lease_ms - age_ms)
         case "started" | "in_doubt":
             return in_doubt(record, age_ms)

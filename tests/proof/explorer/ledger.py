@@ -8,26 +8,8 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from lib.machinery.outcome import Fault, Outcome
+from lib.machinery.runner import events as ev
 from lib.machinery.runner.decide import Table, decide
-from lib.machinery.runner.events import (
-    Absent,
-    Ask,
-    Claim,
-    Erase,
-    Event,
-    Keep,
-    NoEvidence,
-    NotDone,
-    Occurred,
-    Refused,
-    RefusedByKey,
-    Resolve,
-    Run,
-    Sweep,
-    Tell,
-    Verdict,
-    Write,
-)
 from lib.machinery.runner.record import Record
 from tests.proof.explorer.model import HOUR_MS, LEASE_MS, Code
 
@@ -41,13 +23,13 @@ class Step(NamedTuple):
     does: Literal["keep", "write", "erase"]
     new: int
     own: int
-    verdict: Verdict
+    verdict: ev.Verdict
     is_alarm: bool
 
     @property
     def outcome(self) -> Outcome | None:
         """What the caller is told, unless the attempt goes on."""
-        return self.verdict.outcome if isinstance(self.verdict, Tell) else None
+        return self.verdict.outcome if isinstance(self.verdict, ev.Tell) else None
 
 
 class Ledger:
@@ -92,54 +74,56 @@ class Ledger:
         record = self.record(number) if number else None
         decision = decide(record, age, self._event(code), self.table)
         verdict, is_alarm = decision.verdict, decision.alarm is not None
-        own = self.id(verdict.record) if isinstance(verdict, Run | Ask) else 0
+        own = self.id(verdict.record) if isinstance(verdict, ev.Run | ev.Ask) else 0
         match decision:
-            case Keep():
+            case ev.Keep():
                 return Step(code, "keep", number, own, verdict, is_alarm)
-            case Write(record=new):
+            case ev.Write(record=new):
                 return Step(code, "write", self.id(new), own, verdict, is_alarm)
-            case Erase():
+            case ev.Erase():
                 return Step(code, "erase", 0, own, verdict, is_alarm)
 
-    def _event(self, code: Code) -> Event:
+    def _event(self, code: Code) -> ev.Event:
         kind, *rest = code
         return _BUILD[str(kind)](self, *rest)
 
-    def claim(self, own: int) -> Event:
+    def claim(self, own: int) -> ev.Event:
         """A caller's claim."""
-        return Claim(own=self.record(own))
+        return ev.Claim(own=self.record(own))
 
-    def sweep(self, attempt: str) -> Event:
+    def sweep(self, attempt: str) -> ev.Event:
         """The sweeper's."""
-        return Sweep(attempt=attempt, lease_ms=LEASE_MS)
+        return ev.Sweep(attempt=attempt, lease_ms=LEASE_MS)
 
-    def resolve(self, seen: int, occurred: bool, is_lie: bool) -> Event:  # noqa: ARG002, FBT001
+    def resolve(self, seen: int, occurred: bool, is_lie: bool) -> ev.Event:  # noqa: ARG002, FBT001
         """The operator's word; whether it is a lie is for the promises only."""
-        return Resolve(seen=self.record(seen), occurred=occurred, fault=FAULT)
+        return ev.Resolve(seen=self.record(seen), occurred=occurred, fault=FAULT)
 
-    def ok(self, own: int, answer: str, recovered: bool) -> Event:  # noqa: FBT001  as above
+    def ok(self, own: int, answer: str, recovered: bool) -> ev.Event:  # noqa: FBT001  as above
         """Positive evidence."""
-        return Occurred(own=self.record(own), answer=answer, digest=answer, was_recovered=recovered)
+        return ev.Occurred(
+            own=self.record(own), answer=answer, digest=answer, was_recovered=recovered
+        )
 
-    def refused(self, own: int, doubt: bool) -> Event:  # noqa: FBT001  as above
+    def refused(self, own: int, doubt: bool) -> ev.Event:  # noqa: FBT001  as above
         """A refusal."""
-        return Refused(own=self.record(own), fault=FAULT, doubt=doubt)
+        return ev.Refused(own=self.record(own), fault=FAULT, doubt=doubt)
 
-    def by_key(self, own: int, doubt: bool) -> Event:  # noqa: FBT001  as above
+    def by_key(self, own: int, doubt: bool) -> ev.Event:  # noqa: FBT001  as above
         """A refusal from what the key stored."""
-        return RefusedByKey(own=self.record(own), fault=FAULT, doubt=doubt)
+        return ev.RefusedByKey(own=self.record(own), fault=FAULT, doubt=doubt)
 
-    def not_done(self, own: int, doubt: bool, sent: bool) -> Event:  # noqa: FBT001  as above
+    def not_done(self, own: int, doubt: bool, sent: bool) -> ev.Event:  # noqa: FBT001  as above
         """Turned away, or never sent."""
-        return NotDone(own=self.record(own), fault=FAULT, doubt=doubt, was_sent=sent)
+        return ev.NotDone(own=self.record(own), fault=FAULT, doubt=doubt, was_sent=sent)
 
-    def no_evidence(self, own: int, sent: bool) -> Event:  # noqa: FBT001  as above
+    def no_evidence(self, own: int, sent: bool) -> ev.Event:  # noqa: FBT001  as above
         """Silence."""
-        return NoEvidence(own=self.record(own), fault=FAULT, doubt=sent, was_sent=sent)
+        return ev.NoEvidence(own=self.record(own), fault=FAULT, doubt=sent, was_sent=sent)
 
-    def absent(self, own: int, asked_age: int, lease: int | None) -> Event:
+    def absent(self, own: int, asked_age: int, lease: int | None) -> ev.Event:
         """Nothing under the reference."""
-        return Absent(
+        return ev.Absent(
             own=self.record(own),
             fault=FAULT,
             was_sent=False,
@@ -148,7 +132,7 @@ class Ledger:
         )
 
 
-_BUILD: dict[str, Callable[..., Event]] = {
+_BUILD: dict[str, Callable[..., ev.Event]] = {
     "claim": Ledger.claim,
     "sweep": Ledger.sweep,
     "resolve": Ledger.resolve,

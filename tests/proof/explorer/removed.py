@@ -6,15 +6,15 @@ from tests.proof.explorer.weaken import Name
 
 REMOVED: dict[Name, Setting] = {
     ("Claim", "claim_of_another_operation"): among("none", attempts=2, stranger=True),
-    ("Claim", "claim_of_a_settled_operation"): among("keyed", attempts=2),
+    ("Claim", "already_settled"): among("keyed", attempts=2),
     ("Claim", "claim_sent_again"): among("none"),
-    ("Claim", "claim_while_running"): among("keyed", attempts=2),
+    ("Claim", "still_running"): among("keyed", attempts=2),
     ("Claim", "claim_inside_the_key_window"): among("unique"),
-    ("Claim", "claim_that_can_ask"): among("lookup"),
+    ("Claim", "dead_and_askable"): among("lookup"),
     ("Claim", "dead_and_unaskable"): among("none", attempts=2),
-    ("Sweep", "sweep_of_a_settled_operation"): among("lookup", sweeps=1),
-    ("Sweep", "sweep_while_running"): among("lookup", sweeps=1),
-    ("Sweep", "sweep_that_can_ask"): among("lookup"),
+    ("Sweep", "already_settled"): among("lookup", sweeps=1),
+    ("Sweep", "still_running"): among("lookup", sweeps=1),
+    ("Sweep", "dead_and_askable"): among("lookup"),
     ("Sweep", "dead_and_unaskable"): among("none", sweeps=1),
     ("Occurred", "success_under_another_fingerprint"): among(
         "none", attempts=2, losses=1, stranger=True
@@ -24,6 +24,7 @@ REMOVED: dict[Name, Setting] = {
     ("Occurred", "success_with_another_answer"): among("none", attempts=2, losses=1),
     ("Occurred", "success_again"): among("keyed", attempts=2),
     ("Report", "report_under_another_fingerprint"): among("none", attempts=2, stranger=True),
+    ("Report", "report_of_another_attempt"): among("lookup", writes_late=True, attempts=2),
     ("Report", "refusal_to_trust"): among("none"),
     ("Report", "nothing_done"): among("none"),
     ("Report", "absent_past_the_horizon"): among("lookup"),

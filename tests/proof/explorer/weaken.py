@@ -140,6 +140,11 @@ def only_the_owner(rule: Rule, case: Case[Occurred]) -> Decision | None:
     return rule(case) if case.is_owned_by(case.event.own) else None
 
 
+def blind_to(*kinds: type[Report]) -> Weaken:
+    """Never apply to reports of these kinds."""
+    return lambda rule, case: None if isinstance(case.event, kinds) else rule(case)
+
+
 def running(rule: Rule, case: Case[Any]) -> Decision | None:
     """Send where the rule would ask."""
     decision = rule(case)
