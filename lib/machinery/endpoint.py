@@ -14,8 +14,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from lib.machinery.caller import CALLER, Caller, Origin, audit_stranger
-from lib.machinery.deployment import Ambient, Deployment
+from lib.machinery.caller import CALLER, Caller, audit_stranger
+from lib.machinery.deployment import Deployment
+from lib.machinery.gate.audit import Origin
 from lib.machinery.gate.auth import Unauthenticated
 from lib.machinery.gate.challenge import HttpRefusal, challenge, metadata_url, refuse_scope
 from lib.machinery.gate.decide import Endpoint
@@ -49,21 +50,21 @@ class McpEndpoint:
             await self._serve(_Exchange(scope, receive, send, headers), deployment)
 
     async def _serve(self, exchange: "_Exchange", deployment: Deployment) -> None:
-        ambient, deadline = deployment.ambient, deployment.deadline()
+        deadline = deployment.deadline()
         known = await deployment.authenticator.authenticate(
             ", ".join(exchange.headers.getlist("authorization")) or None,
-            now=datetime.fromtimestamp(ambient.clock.wall(), UTC),
+            now=datetime.fromtimestamp(deadline.clock.wall(), UTC),
         )
-        origin = _origin(exchange, self.path, ambient)
+        origin = _origin(exchange, self.path, deployment)
         if isinstance(known, Unauthenticated):
-            audit_stranger(deployment, deadline, origin, reason=known.reason)
-            url, scopes = self._metadata_url(exchange, deployment), deployment.scopes(self.path)
+            audit_stranger(deadline, origin, reason=known.reason)
+            url, scopes = _metadata_url(exchange, deployment), deployment.scopes(self.path)
             await exchange.answer(_http(challenge(known, metadata_url=url, scopes=scopes)))
             return
         caller = Caller(deployment=deployment, grant=known, deadline=deadline, origin=origin)
         await self._dispatch(exchange, caller)
         if caller.lacks_scope is not None:
-            url = self._metadata_url(exchange, deployment)
+            url = _metadata_url(exchange, deployment)
             await exchange.answer(_http(refuse_scope(caller.lacks_scope, metadata_url=url)))
 
     async def _dispatch(self, exchange: "_Exchange", caller: Caller) -> None:
@@ -88,11 +89,6 @@ class McpEndpoint:
         except* ClientDisconnect:
             pass  # it hung up before it had asked for anything: nothing was done, nobody listens
 
-    def _metadata_url(self, exchange: "_Exchange", deployment: Deployment) -> str | None:
-        if deployment.settings.auth_issuer is None:
-            return None
-        return metadata_url(resource_url(exchange.scope, exchange.headers))
-
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
@@ -103,6 +99,12 @@ class _Exchange:
 
     async def answer(self, response: Response) -> None:
         await response(self.scope, self.receive, self.send)
+
+
+def _metadata_url(exchange: _Exchange, deployment: Deployment) -> str | None:
+    if deployment.settings.auth_issuer is None:
+        return None
+    return metadata_url(resource_url(exchange.scope, exchange.headers))
 
 
 def _whole(receive: Receive) -> Receive:
@@ -154,12 +156,11 @@ def _http(refusal: HttpRefusal) -> Response:
     return JSONResponse(refusal.body, status_code=refusal.status, headers=refusal.headers)
 
 
-def _origin(exchange: _Exchange, path: Endpoint, ambient: Ambient) -> Origin:
-    peer = exchange.scope.get("client")
-    request_id = _request_id(exchange.headers, ambient)
-    return Origin(endpoint=path, client=peer and peer[0], request_id=request_id)
-
-
-def _request_id(headers: Headers, ambient: Ambient) -> str:
-    said = headers.get("x-vercel-id", "")
-    return said if REQUEST_ID.fullmatch(said) else ambient.new_id()
+def _origin(exchange: _Exchange, path: Endpoint, deployment: Deployment) -> Origin:
+    peer, named = exchange.scope.get("client"), exchange.headers.get("x-vercel-id", "")
+    return Origin(
+        endpoint=path,
+        client=peer and peer[0],
+        request_id=named if REQUEST_ID.fullmatch(named) else deployment.ambient.new_id(),
+        deployment_id=deployment.settings.vercel_deployment_id,
+    )

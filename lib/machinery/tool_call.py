@@ -12,9 +12,10 @@ from mcp.types import INVALID_PARAMS, CallToolRequestParams, InputRequiredResult
 
 from lib.contract import Command, Query, Tool
 from lib.machinery.builtins import note
-from lib.machinery.caller import Caller, Ended
+from lib.machinery.caller import Caller
 from lib.machinery.commands import Settled, operation_id, settle
 from lib.machinery.envelope import envelope, words
+from lib.machinery.gate.audit import Ended
 from lib.machinery.gate.decide import Denied
 from lib.machinery.inputs import InputError
 from lib.machinery.outcome import Fault, Forbidden, NotExecuted, StoreUnavailable

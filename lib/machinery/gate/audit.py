@@ -6,13 +6,13 @@ Source: DESIGN §7, the audit schema; fields are only ever added.
 
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Literal, TypedDict
+from datetime import UTC, datetime
+from typing import Literal
 
-from lib.contract import Principal, Scope
-from lib.machinery.gate.decide import AGENT_KEY_ISSUER
+from lib.contract import OperationId, Principal, Tool
+from lib.machinery.describe import annotations
+from lib.machinery.gate.decide import AGENT_KEY_ISSUER, Endpoint, Grant, scopes_of
 
 LOG = logging.getLogger("settle.audit")
 
@@ -20,44 +20,44 @@ Kind = Literal["list", "query", "command"]
 ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 
-class Where(TypedDict):
-    """When and where a decision was taken, and how long after the request came in."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a request came in, and from: the route, the peer's address, the platform's ids."""
 
-    at: datetime
-    endpoint: str
+    endpoint: Endpoint
     client: str | None
     request_id: str
-    latency_ms: float
     deployment_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEvent:
-    """One decision. kind: of the tool, or `list`; None where no tool is known.
+class Ended:
+    """How a decision about a call ended, in the audit's words; None: it came to no such thing."""
 
-    tool: a declared name. actor: None where nobody was authenticated.
-    endpoint, client: the route, and the address the call came from. checked: the tool's scope.
-    """
-
-    at: datetime
-    endpoint: str
-    client: str | None
-    request_id: str
-    latency_ms: float
-    deployment_id: str | None
-    decision: Literal["allow", "refuse"]
+    is_refusal: bool = False
     reason: str | None = None
-    kind: Kind | None = None
-    tool: str | None = None
-    actor: Principal | None = None
-    annotations: dict[str, Any] | None = None
-    grant: Sequence[Scope] = ()
-    checked: Scope | None = None
     outcome: str | None = None
     side_effect: str | None = None
     this_call: str | None = None
-    operation_id: str | None = None
+    operation_id: OperationId | None = None
     approved_by_human: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """One decision. at_s: epoch seconds. latency_ms: since the request came in.
+
+    grant: None where nobody was authenticated. tool: None where no declared one was named.
+    kind: of the tool, or `list`.
+    """
+
+    at_s: float
+    latency_ms: float
+    origin: Origin
+    ended: Ended
+    grant: Grant | None = None
+    tool: Tool | None = None
+    kind: Kind | None = None
 
 
 def write(event: AuditEvent) -> None:
@@ -68,27 +68,28 @@ def write(event: AuditEvent) -> None:
 
 def line(event: AuditEvent) -> str:
     """Put an event in its documented form."""
+    origin, ended, grant, tool = event.origin, event.ended, event.grant, event.tool
     return ENCODED(
         {
             "event": "decision",
-            "ts": event.at.isoformat(timespec="milliseconds"),
+            "ts": datetime.fromtimestamp(event.at_s, UTC).isoformat(timespec="milliseconds"),
             "kind": event.kind,
-            "tool": event.tool,
-            "actor": None if event.actor is None else actor_name(event.actor),
-            "source": {"endpoint": event.endpoint, "client": event.client},
-            "annotations": event.annotations,
-            "grant": sorted(event.grant),
-            "checked": event.checked,
-            "decision": event.decision,
-            "reason": event.reason,
-            "outcome": event.outcome,
-            "side_effect": event.side_effect,
-            "this_call": event.this_call,
-            "operation_id": event.operation_id,
+            "tool": None if tool is None else tool.name,
+            "actor": None if grant is None else actor_name(grant.principal),
+            "source": {"endpoint": origin.endpoint, "client": origin.client},
+            "annotations": None if tool is None else annotations(tool),
+            "grant": [] if grant is None else sorted(grant.scopes),
+            "checked": None if tool is None else scopes_of(tool)[0],  # its kind's
+            "decision": "refuse" if ended.is_refusal else "allow",
+            "reason": ended.reason,
+            "outcome": ended.outcome,
+            "side_effect": ended.side_effect,
+            "this_call": ended.this_call,
+            "operation_id": ended.operation_id,
             "latency_ms": round(event.latency_ms, 3),
-            "approved_by_human": event.approved_by_human,
-            "request_id": event.request_id,
-            "deployment_id": event.deployment_id,
+            "approved_by_human": ended.approved_by_human,
+            "request_id": origin.request_id,
+            "deployment_id": origin.deployment_id,
         }
     )
 
