@@ -12,7 +12,7 @@ from mcp.types import CallToolRequestParams, InputRequiredResult
 from lib.contract import Command, OperationId
 from lib.machinery.caller import Caller
 from lib.machinery.catalogue import KEY
-from lib.machinery.gate.approval import Approvals, Approved, Unapproved, Unasked
+from lib.machinery.gate.approval import Approved, Unapproved, Unasked, ask, judge
 from lib.machinery.inputs import UNFIT, InputError, command_arguments, key_problems
 from lib.machinery.outcome import Forbidden, Invalid, KeyReused, NotExecuted, Outcome
 from lib.machinery.runner.decide import NOT_BEGUN
@@ -84,10 +84,9 @@ def _bounds(caller: Caller) -> Bounds:
 async def _approved(
     caller: Caller, intent: Intent, params: CallToolRequestParams, *, can_ask: bool
 ) -> Settled | InputRequiredResult:
-    settings = caller.deployment.settings
-    now_s = caller.deployment.ambient.clock.wall()
-    approvals = Approvals(state_key=settings.state_key or "", environment=settings.vercel_env)
-    verdict = approvals.judge(intent, params, now_s=now_s)
+    state_key = caller.deployment.settings.state_key or ""
+    now_s = caller.deadline.clock.wall()
+    verdict = judge(intent, params, state_key=state_key, now_s=now_s)
     store, name = await caller.deployment.store(), intent.operation.id
     if isinstance(verdict, Approved):
         outcome = await perform(intent, store, _bounds(caller))
@@ -100,7 +99,7 @@ async def _approved(
         return Settled(outcome=outcome, operation_id=name)
     match verdict:
         case Unasked() if can_ask:
-            return approvals.ask(intent, now_s=now_s)
+            return ask(intent, state_key=state_key, now_s=now_s)
         case Unasked():
             refused = Forbidden(reason="approval_unavailable", side_effect="none")
         case Unapproved(reason):

@@ -5,30 +5,23 @@ Source: DESIGN §7 (open for queries, closed for commands); Upstash Ratelimit, f
 """
 
 import math
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
 
 from upstash_ratelimit.asyncio import FixedWindow, Ratelimit
 
 from lib.machinery.caller import Caller
+from lib.machinery.outcome import RATE_LIMITED, NotExecuted, StoreUnavailable
+from lib.machinery.runner.holding import STORE_RETRY_MS
 from lib.machinery.runner.store import StoreSilentError
 
 WINDOW_S = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Beyond:
-    """The window is used up; it opens again after `after_ms`."""
-
-    after_ms: int
-
-
-async def counted(caller: Caller, per_minute: int) -> Beyond | Literal["within", "silent"]:
-    """Count one call of a principal against its limit."""
+async def counted(caller: Caller, per_minute: int) -> NotExecuted | StoreUnavailable | None:
+    """Count one call of a principal against its limit; None where it may go on."""
     deployment = caller.deployment
     if not deployment.reach.has_commands:  # a preview that cannot write has nothing to count in
-        return "within"
+        return None
     store = await deployment.store()
     who = caller.grant.principal
     name = sha256(f"{len(who.issuer)}:{who.issuer}{who.subject}".encode()).hexdigest()
@@ -40,7 +33,8 @@ async def counted(caller: Caller, per_minute: int) -> Beyond | Literal["within",
     try:
         used = await store.bounded(lambda: limiter.limit(name))
     except StoreSilentError:
-        return "silent"
+        return StoreUnavailable(after_ms=STORE_RETRY_MS)
     if used.allowed:
-        return "within"
-    return Beyond(max(1, math.ceil((used.reset - deployment.ambient.clock.wall()) * 1000)))
+        return None
+    after_ms = max(1, math.ceil((used.reset - deployment.ambient.clock.wall()) * 1000))
+    return NotExecuted(fault=RATE_LIMITED, after_ms=after_ms, side_effect="unknown")

@@ -17,6 +17,9 @@ class Fault:
     message: str = ""
 
 
+RATE_LIMITED = Fault("rate_limited", "Too many calls within a minute.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Succeeded:
     """The effect exists.

@@ -6,6 +6,7 @@ Source: DESIGN §6; MCP 2026-07-28 (opaque, server-minted handles as ordinary ar
 
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -34,35 +35,49 @@ class Position:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pager:
-    """Mints and reads the cursors of one deployment. secret: at least one character."""
+class Cursors:
+    """Mints and reads the cursors of one query. secret: at least one character."""
 
     secret: str
+    tool: str
+    principal: Principal
+    arguments: PageArguments
 
-    def start(self, tool: str, principal: Principal, arguments: PageArguments) -> Position:
+    def start(self) -> Position:
         """Find where the asked page begins.
 
         Raises: InputError: the cursor is not one of this query's.
         """
         from mcp.server.request_state import InvalidRequestState
 
-        if arguments.cursor is None:
-            return Position(cursor=None, limit=arguments.limit)
+        given, limit = self.arguments.cursor, self.arguments.limit
+        if given is None:
+            return Position(cursor=None, limit=limit)
         try:
-            sealed = json.loads(self._codec().unseal(arguments.cursor))
+            sealed = json.loads(self._codec.unseal(given))
         except (InvalidRequestState, ValueError):
             raise InputError("cursor: Input should be the next_cursor of the page before") from None
-        if sealed["for"] != _query(tool, principal, arguments):
+        if sealed["for"] != self._query:
             raise InputError("cursor: Input belongs to another query; leave it out to start anew")
         at = Position(**sealed["at"])
         # Inside a page of the backend's, the limit it was asked with says where that page ends.
-        return at if at.skip else replace(at, limit=arguments.limit)
+        return at if at.skip else replace(at, limit=limit)
 
-    def mint(self, position: Position, tool: str, principal: Principal, of: PageArguments) -> str:
+    def mint(self, position: Position) -> str:
         """Seal a position for the same query only."""
-        sealed = {"for": _query(tool, principal, of), "at": asdict(position)}
-        return self._codec().seal(json.dumps(sealed).encode())
+        sealed = {"for": self._query, "at": asdict(position)}
+        return self._codec.seal(json.dumps(sealed).encode())
 
+    @cached_property
+    def _query(self) -> list[str]:
+        begun = self.arguments.model_copy(update={"cursor": None, "limit": 1})
+        try:
+            digest = fingerprint(self.tool, begun)
+        except UnfitForJsonError:
+            raise InputError(UNFIT) from None
+        return [self.principal.issuer, self.principal.subject, digest]
+
+    @cached_property
     def _codec(self) -> "AESGCMRequestStateCodec":
         from mcp.server.request_state import AESGCMRequestStateCodec
 
@@ -93,11 +108,3 @@ def _fitting(rows: list[Any]) -> int:
         if left < 0:
             return count
     return len(rows)
-
-
-def _query(tool: str, principal: Principal, arguments: PageArguments) -> list[str]:
-    start = arguments.model_copy(update={"cursor": None, "limit": 1})
-    try:
-        return [principal.issuer, principal.subject, fingerprint(tool, start)]
-    except UnfitForJsonError:
-        raise InputError(UNFIT) from None

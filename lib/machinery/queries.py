@@ -23,7 +23,7 @@ from lib.contract import (
 )
 from lib.machinery.caller import Caller
 from lib.machinery.inputs import InputError, query_arguments
-from lib.machinery.paging import MAX_BYTES, Pager, RowTooLargeError, cut
+from lib.machinery.paging import MAX_BYTES, Cursors, RowTooLargeError, cut
 from lib.machinery.runner.evidence import declared_fields
 
 LOG = logging.getLogger("settle.calls")
@@ -69,18 +69,21 @@ async def answer(caller: Caller, query: Query[Any, Any], sent: Mapping[str, Any]
 
 
 async def _page(caller: Caller, query: Query[Any, Any], arguments: PageArguments) -> dict[str, Any]:
-    settings, principal = caller.deployment.settings, caller.grant.principal
-    pager = Pager(secret=settings.state_key or settings.backend_read_token or "")
-    start = pager.start(query.name, principal, arguments)
+    settings = caller.deployment.settings
+    cursors = Cursors(
+        secret=settings.state_key or settings.backend_read_token or "",
+        tool=query.name,
+        principal=caller.grant.principal,
+        arguments=arguments,
+    )
+    start = cursors.start()
     asked = arguments.model_copy(update={"cursor": start.cursor, "limit": start.limit})
     page = await _performed(caller, query, asked)
     try:
         after = cut(page, start, arguments.limit)
     except RowTooLargeError:
         raise QueryError("One row alone is larger than 256 KiB.") from None
-    page["next_cursor"] = (
-        None if after is None else pager.mint(after, query.name, principal, arguments)
-    )
+    page["next_cursor"] = None if after is None else cursors.mint(after)
     return page
 
 

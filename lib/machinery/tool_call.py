@@ -18,11 +18,8 @@ from lib.machinery.envelope import envelope, words
 from lib.machinery.gate.audit import Ended
 from lib.machinery.gate.decide import Denied
 from lib.machinery.inputs import InputError
-from lib.machinery.outcome import Fault, Forbidden, NotExecuted, StoreUnavailable
+from lib.machinery.outcome import RATE_LIMITED, Forbidden, NotExecuted, StoreUnavailable
 from lib.machinery.queries import COMPACT, Answered, QueryError, answer
-from lib.machinery.runner.holding import STORE_RETRY_MS
-
-RATE_LIMITED = Fault("rate_limited", "Too many calls within a minute.")
 
 type Limited = NotExecuted | StoreUnavailable
 type Result = dict[str, Any]  # as it goes out
@@ -61,7 +58,8 @@ async def _query(
 ) -> Result:
     if isinstance(limited, NotExecuted):  # a silent store closes commands only
         caller.audit_call(query, _refused(RATE_LIMITED.code))
-        return _result(_beyond(limited), is_error=True)
+        wait_s = math.ceil(limited.after_ms / 1000)
+        return _result(f"Too many calls. Try again after {wait_s} s.", is_error=True)
     try:
         answered = await answer(caller, query, sent)
     except InputError as fault:
@@ -78,19 +76,9 @@ async def _limited(caller: Caller) -> Limited | None:
     per_minute = caller.deployment.settings.rate_limit_per_minute
     if per_minute is None:
         return None
-    from lib.machinery.limit import Beyond, counted
+    from lib.machinery.limit import counted
 
-    match await counted(caller, per_minute):
-        case Beyond(after_ms):
-            return NotExecuted(fault=RATE_LIMITED, after_ms=after_ms, side_effect="unknown")
-        case "silent":
-            return StoreUnavailable(after_ms=STORE_RETRY_MS)
-        case "within":
-            return None
-
-
-def _beyond(limited: NotExecuted) -> str:
-    return f"Too many calls. Try again after {math.ceil(limited.after_ms / 1000)} s."
+    return await counted(caller, per_minute)
 
 
 def _denied(caller: Caller, tool: Tool, verdict: Denied) -> Result:

@@ -7,7 +7,6 @@ Source: MCP 2026-07-28, basic/patterns/mrtr; DESIGN §7.
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
@@ -60,57 +59,43 @@ def can_be_asked(protocol_version: str, capabilities: ClientCapabilities | None)
     return elicitation.form is not None or elicitation.url is None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Approvals:
-    """Asks for approval and checks answers. state_key: at least 32 bytes."""
+def ask(intent: Intent, *, state_key: str, now_s: float) -> InputRequiredResult:
+    """Put the tool, its resolved arguments and its target before a person.
 
-    state_key: str
-    environment: str
+    Args: state_key: at least 32 bytes, with which `judge` reads what is sealed here.
+    """
+    form = ElicitRequestFormParams(message=prompt(intent), requested_schema=SCHEMA)
+    state = {"for": _bound(intent), "until": now_s + STATE_TTL_S}
+    return InputRequiredResult(
+        input_requests={NAME: ElicitRequest(params=form)},
+        request_state=AESGCMRequestStateCodec([state_key]).seal(json.dumps(state).encode()),
+    )
 
-    @cached_property
-    def _codec(self) -> AESGCMRequestStateCodec:
-        return AESGCMRequestStateCodec([self.state_key])
 
-    def ask(self, intent: Intent, *, now_s: float) -> InputRequiredResult:
-        """Put the tool, its resolved arguments and its target before a person."""
-        form = ElicitRequestFormParams(message=prompt(intent), requested_schema=SCHEMA)
-        state = {"for": self._bound(intent), "until": now_s + STATE_TTL_S}
-        return InputRequiredResult(
-            input_requests={NAME: ElicitRequest(params=form)},
-            request_state=self._codec.seal(json.dumps(state).encode()),
-        )
+def judge(
+    intent: Intent, params: CallToolRequestParams, *, state_key: str, now_s: float
+) -> Approved | Unasked | Unapproved:
+    """Judge what came back with a call."""
+    answer = (params.input_responses or {}).get(NAME)
+    if params.request_state is None:
+        return Unasked() if answer is None else Unapproved("approval_mismatch")
+    try:
+        state = json.loads(AESGCMRequestStateCodec([state_key]).unseal(params.request_state))
+    except (InvalidRequestState, ValueError):
+        return Unapproved("approval_mismatch")
+    if state["for"] != _bound(intent):
+        return Unapproved("approval_mismatch")
+    if now_s >= state["until"]:
+        return Unapproved("approval_expired")
+    if not isinstance(answer, ElicitResult):
+        return Unasked() if answer is None else Unapproved("approval_mismatch")
+    is_yes = answer.action == "accept" and (answer.content or {}).get("approve") is True
+    return Approved() if is_yes else Unapproved("declined")
 
-    def judge(
-        self, intent: Intent, params: CallToolRequestParams, *, now_s: float
-    ) -> Approved | Unasked | Unapproved:
-        """Judge what came back with a call."""
-        answer = (params.input_responses or {}).get(NAME)
-        if params.request_state is None:
-            return Unasked() if answer is None else Unapproved("approval_mismatch")
-        try:
-            state = json.loads(self._codec.unseal(params.request_state))
-        except (InvalidRequestState, ValueError):
-            return Unapproved("approval_mismatch")
-        if state["for"] != self._bound(intent):
-            return Unapproved("approval_mismatch")
-        if now_s >= state["until"]:
-            return Unapproved("approval_expired")
-        if not isinstance(answer, ElicitResult):
-            return Unasked() if answer is None else Unapproved("approval_mismatch")
-        is_yes = answer.action == "accept" and (answer.content or {}).get("approve") is True
-        return Approved() if is_yes else Unapproved("declined")
 
-    def _bound(self, intent: Intent) -> list[str]:
-        who = intent.principal
-        # The operation's id covers environment, principal and key; the fingerprint the rest.
-        return [
-            self.environment,
-            who.issuer,
-            who.subject,
-            intent.command.name,
-            intent.operation.id,
-            intent.fingerprint,
-        ]
+def _bound(intent: Intent) -> list[str]:
+    # The first covers environment, principal and key; the second covers tool and arguments.
+    return [intent.operation.id, intent.fingerprint]
 
 
 def prompt(intent: Intent) -> str:
