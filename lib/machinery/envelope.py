@@ -9,19 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, assert_never
 
 from lib.contract import OperationId
-from lib.machinery.outcome import (
-    Fault,
-    Forbidden,
-    InDoubt,
-    InProgress,
-    Invalid,
-    KeyReused,
-    NotExecuted,
-    Outcome,
-    Rejected,
-    StoreUnavailable,
-    Succeeded,
-)
+from lib.machinery import outcome as out
+from lib.machinery.outcome import Fault, Outcome
 
 NOTHING_SENT = "Nothing was sent by this call; what earlier calls did is not known now."
 RESOLVED = "resolved_by_operator"
@@ -56,11 +45,11 @@ class Words:
 def words(outcome: Outcome, operation_id: OperationId | None) -> Words:
     """Say an outcome; a settled one first, then what is not known, then what was refused."""
     match outcome:
-        case Succeeded():
+        case out.Succeeded():
             return _succeeded(outcome)
-        case Rejected():
+        case out.Rejected():
             return _rejected(outcome)
-        case InProgress(after_ms=after_ms):
+        case out.InProgress(after_ms=after_ms):
             return Words(
                 outcome="in_progress",
                 side_effect="unknown",
@@ -69,7 +58,7 @@ def words(outcome: Outcome, operation_id: OperationId | None) -> Words:
                 after_ms=after_ms,
                 fault=Fault("in_progress", "Another attempt at this operation is running."),
             )
-        case InDoubt():
+        case out.InDoubt():
             return _in_doubt(outcome, operation_id)
         case _:
             return _untouched(outcome)
@@ -90,7 +79,7 @@ def envelope(said: Words, operation_id: OperationId | None) -> dict[str, Any]:
     }
 
 
-def _succeeded(done: Succeeded) -> Words:
+def _succeeded(done: out.Succeeded) -> Words:
     text = "Done."
     if not done.recorded:
         text = "Done. Do not repeat it under a new key."
@@ -108,7 +97,7 @@ def _succeeded(done: Succeeded) -> Words:
     )
 
 
-def _rejected(refused: Rejected) -> Words:
+def _rejected(refused: out.Rejected) -> Words:
     who = f"Refused by the backend ({refused.fault.code})."
     if refused.fault.code == RESOLVED:
         who = "A person looked into it."
@@ -123,7 +112,7 @@ def _rejected(refused: Rejected) -> Words:
     )
 
 
-def _in_doubt(doubt: InDoubt, operation_id: OperationId | None) -> Words:
+def _in_doubt(doubt: out.InDoubt, operation_id: OperationId | None) -> Words:
     can_be_asked = doubt.after_ms is not None
     text = (
         f"It may have happened. {_again(doubt.after_ms)[:-1]} to find out."
@@ -143,14 +132,14 @@ def _in_doubt(doubt: InDoubt, operation_id: OperationId | None) -> Words:
 
 
 def _untouched(
-    outcome: NotExecuted | KeyReused | Invalid | Forbidden | StoreUnavailable,
+    outcome: out.NotExecuted | out.KeyReused | out.Invalid | out.Forbidden | out.StoreUnavailable,
 ) -> Words:
     match outcome:
-        case NotExecuted():
+        case out.NotExecuted():
             return _not_executed(outcome)
-        case Forbidden():
+        case out.Forbidden():
             return _forbidden(outcome)
-        case KeyReused():
+        case out.KeyReused():
             return Words(
                 outcome="key_reused",
                 side_effect="none",
@@ -159,7 +148,7 @@ def _untouched(
                 advice="new_key",
                 fault=Fault("key_reused", "The key belongs to another tool or other arguments."),
             )
-        case Invalid(problems=problems):
+        case out.Invalid(problems=problems):
             return Words(
                 outcome="invalid",
                 side_effect="none",
@@ -167,7 +156,7 @@ def _untouched(
                 advice="same_key",  # this may be the retry of a call that is in doubt
                 fault=Fault("invalid", "The arguments break the tool's schema."),
             )
-        case StoreUnavailable(after_ms=after_ms):
+        case out.StoreUnavailable(after_ms=after_ms):
             return Words(
                 outcome="store_unavailable",
                 side_effect="unknown",
@@ -180,7 +169,7 @@ def _untouched(
             assert_never(outcome)
 
 
-def _not_executed(outcome: NotExecuted) -> Words:
+def _not_executed(outcome: out.NotExecuted) -> Words:
     is_known = outcome.side_effect == "none"
     text = f"Nothing happened. {_again(outcome.after_ms)}"
     return Words(
@@ -193,7 +182,7 @@ def _not_executed(outcome: NotExecuted) -> Words:
     )
 
 
-def _forbidden(outcome: Forbidden) -> Words:
+def _forbidden(outcome: out.Forbidden) -> Words:
     why = NOT_ALLOWED.get(outcome.reason, outcome.reason)
     return Words(
         outcome="forbidden",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lib.contract import OperationId
-from lib.machinery.runner.record import Record, Seen, Unreadable, decode, open_index, store_key
+from lib.machinery.runner.record import Seen, Unreadable, decode, open_index, store_key
 from lib.machinery.runner.store import Held, Store
 from lib.machinery.runner.transitions import horizon_left_ms, in_doubt
 from lib.ops.answer import CannotError
@@ -40,9 +40,9 @@ class Look:
                 return "gone"
             case Unreadable():
                 return "unreadable"
-            case Seen() if not is_open(self.held.record):
+            case Seen(record=record) if not record.is_open:
                 return "settled"
-            case Seen() if is_live(self.held):
+            case Seen(record=record, age_ms=age_ms) if record.is_live(age_ms):
                 return "running"
             case Seen(record=record, age_ms=age_ms):
                 if in_doubt(record, age_ms).after_ms is None:
@@ -57,24 +57,14 @@ class Look:
         return self.next not in {"running", "settled", "gone"}
 
 
-def is_open(record: Record) -> bool:
-    """Tell whether it has no outcome yet."""
-    return record.state in {"started", "in_doubt"}
-
-
-def is_live(seen: Seen) -> bool:
-    """Tell whether an attempt may still be running."""
-    return seen.record.state == "started" and seen.age_ms < seen.record.lease_ms
-
-
 def lease_left_ms(seen: Seen) -> int:
-    """Tell how long its attempt may still run; 0 where none does."""
-    return seen.record.lease_ms - seen.age_ms if is_live(seen) else 0
+    """Tell how long its attempt may still run; 0 where none may."""
+    return seen.record.lease_ms - seen.age_ms if seen.record.is_live(seen.age_ms) else 0
 
 
 def resolvable_in_ms(seen: Seen) -> int | None:
     """Tell when a person's word may settle it; None where it is settled."""
-    if not is_open(seen.record):
+    if not seen.record.is_open:
         return None
     return max(lease_left_ms(seen), horizon_left_ms(seen.record, seen.age_ms))
 

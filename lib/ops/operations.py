@@ -19,7 +19,6 @@ from lib.ops.looks import (
     Look,
     Next,
     find,
-    is_live,
     lease_left_ms,
     open_looks,
     resolvable_in_ms,
@@ -129,7 +128,7 @@ def _cells(look: Look, digits: int) -> list[str]:
 
 def _state(seen: Seen) -> str:
     if seen.record.state == "started":
-        return "running" if is_live(seen) else "died"
+        return "running" if lease_left_ms(seen) else "died"
     return seen.record.state.replace("_", " ")
 
 
@@ -161,7 +160,7 @@ def _words(look: Look) -> dict[str, object]:
         "doubt": "an earlier attempt may have landed" if record.doubt else None,
         "age": f"{span(record.elapsed_ms + seen.age_ms)}, as it is for {span(seen.age_ms)}",
         "kept for": span(record.ttl_ms - seen.age_ms),
-        "lease": f"{span(lease_left_ms(seen))} left" if is_live(seen) else None,
+        "lease": f"{span(lease_left_ms(seen))} left" if lease_left_ms(seen) else None,
         "resolvable": None if wait_ms is None else (f"in {span(wait_ms)}" if wait_ms else "now"),
         "error": None if fault is None else f"{fault.code}: {fault.message}",
         "reference": record.reference,

@@ -24,7 +24,7 @@ from lib.machinery.runner.record import Record, Seen
 from lib.machinery.runner.store import Store
 from lib.machinery.runner.transitions import committed, rejected
 from lib.ops.answer import Answer, CannotError
-from lib.ops.looks import Look, find, is_indexed, is_open, resolvable_in_ms
+from lib.ops.looks import Look, find, is_indexed, resolvable_in_ms
 from lib.ops.operations import shown
 from lib.ops.reach import CLOCK
 
@@ -69,11 +69,11 @@ async def resolve(store: Store, text: str, word: Word) -> Answer:
     operation_id = await find(store, text)
     look = Look(operation_id, await store.read(operation_id))
     heard_at = CLOCK.now()  # after the reply: an age may be told too young, never too old
-    if not isinstance(look.held, Seen) or not is_open(look.held.record):
+    if not isinstance(look.held, Seen) or not look.held.record.is_open:
         return _told("changed", look, store.environment)
     if not await is_indexed(store, operation_id):
         again = Look(operation_id, await store.read(operation_id))
-        if not isinstance(again.held, Seen) or not is_open(again.held.record):
+        if not isinstance(again.held, Seen) or not again.held.record.is_open:
             return _told("changed", again, store.environment)  # somebody was faster
         said = f"It is not open in {store.environment}: set VERCEL_ENV as its deployment has it."
         raise CannotError("other_environment", said)

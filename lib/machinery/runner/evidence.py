@@ -1,12 +1,12 @@
 """From one exchange with a backend to what it proves.
 
 The one seam where a tool's exceptions become events; anything it did not name is no evidence.
-Source: PROTOCOL §1.3, §6; STYLE's three answers, never two.
+Source: PROTOCOL §1 (three answers), §6 (what an exchange proves).
 """
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -25,15 +25,7 @@ from lib.contract import (
     RefusedError,
 )
 from lib.machinery.outcome import Fault
-from lib.machinery.runner.events import (
-    Absent,
-    NoEvidence,
-    NotDone,
-    Occurred,
-    Refused,
-    RefusedByKey,
-    Report,
-)
+from lib.machinery.runner import events as ev
 from lib.machinery.runner.fingerprint import canonical, fingerprint
 from lib.machinery.runner.record import MAX_ANSWER_BYTES, Operation, Record
 
@@ -56,15 +48,9 @@ class Intent:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """Positive evidence, with the answer in full, also where it is too large to keep."""
-
-    event: Occurred
-    text: str | None
-
-
-async def send(intent: Intent, own: Record, *, timeout_s: float, doubt: bool) -> Heard | Report:
+async def send(
+    intent: Intent, own: Record, *, timeout_s: float, doubt: bool
+) -> ev.Occurred | ev.Report:
     """Send the request once, and classify what comes back.
 
     Args: doubt: an earlier send of this attempt stayed without evidence.
@@ -78,26 +64,27 @@ async def send(intent: Intent, own: Record, *, timeout_s: float, doubt: bool) ->
         declared = intent.command.result
         return _heard(declared, own, fault.result, code=fault.code, was_recovered=is_duplicate)
     except RefusedError as fault:
-        kind = RefusedByKey if fault.by_key else Refused
+        kind = ev.RefusedByKey if fault.by_key else ev.Refused
         return kind(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
     except NotExecutedError as fault:
-        return NotDone(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
+        return ev.NotDone(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
     except BackendError as fault:
-        return NoEvidence(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
+        return ev.NoEvidence(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
     except Exception as fault:  # noqa: BLE001  three answers: an unknown fault proves nothing
         _log_unknown(fault)
-        return NoEvidence(own=own, fault=SILENT, doubt=doubt)
+        return ev.NoEvidence(own=own, fault=SILENT, doubt=doubt)
     return _heard(intent.command.result, own, result)
 
 
 async def ask(
-    command: Command[Any, Any], own: Record, *, timeout_s: float, asked_age_ms: int
-) -> Heard | Report:
+    command: Command[Any, Any] | None, own: Record, *, timeout_s: float, asked_age_ms: int
+) -> ev.Occurred | ev.Report:
     """Ask the backend by reference what became of the operation; send nothing.
 
-    Args: asked_age_ms: the record's age now, at least.
+    Args: command: None where this deployment has no such command any more.
+          asked_age_ms: the record's age now, at least.
     """
-    if command.ask is None:
+    if command is None or command.ask is None:
         return _unclear(own, CANNOT_ASK)
     call = Call(principal=own.principal, timeout_s=timeout_s, reference=own.reference)
     try:
@@ -113,11 +100,11 @@ async def ask(
 
 def _compared(
     declared: type[BaseModel], own: Record, found: list[Found[Any]], asked_age_ms: int
-) -> Heard | Report:
+) -> ev.Occurred | ev.Report:
     match found:
         case []:
             # The shell fills in the lease under which it would run now.
-            return Absent(
+            return ev.Absent(
                 own=own, fault=ABSENT, was_sent=False, asked_age_ms=asked_age_ms, lease_ms=None
             )
         case [one] if fingerprint(own.tool, one.arguments) == own.fingerprint:
@@ -126,8 +113,8 @@ def _compared(
             return _unclear(own, CONFLICT)
 
 
-def _unclear(own: Record, fault: Fault) -> NoEvidence:
-    return NoEvidence(own=own, fault=fault, was_sent=False)
+def _unclear(own: Record, fault: Fault) -> ev.NoEvidence:
+    return ev.NoEvidence(own=own, fault=fault, was_sent=False)
 
 
 def _heard(
@@ -137,24 +124,19 @@ def _heard(
     *,
     code: str = "",
     was_recovered: bool = False,
-) -> Heard:
+) -> ev.Occurred:
+    heard = ev.Occurred(own=own, answer=None, was_recovered=was_recovered)
     if result is None:
-        fault = Fault(code, "It happened; the answer could not be read.") if code else None
-        return Heard(Occurred(own=own, answer=None, fault=fault, was_recovered=was_recovered), None)
+        unread = Fault(code, "It happened; the answer could not be read.")
+        return replace(heard, fault=unread) if code else heard
     try:
-        text = result_text(declared, result)
+        text = canonical(declared_fields(declared, result))
     except ValueError:  # pydantic's, and UnfitForJsonError
-        event = Occurred(own=own, answer=None, fault=NOT_KEPT, was_recovered=was_recovered)
-        return Heard(event, _uncanonical(declared, result))
-    fits = len(text) <= MAX_ANSWER_BYTES
-    event = Occurred(
-        own=own,
-        answer=text.decode() if fits else None,
-        digest=sha256(text).hexdigest(),
-        fault=None if fits else NOT_KEPT,
-        was_recovered=was_recovered,
-    )
-    return Heard(event, text.decode())
+        return replace(heard, fault=NOT_KEPT, in_full=_uncanonical(declared, result))
+    heard = replace(heard, digest=sha256(text).hexdigest(), in_full=text.decode())
+    if len(text) > MAX_ANSWER_BYTES:
+        return replace(heard, fault=NOT_KEPT)
+    return replace(heard, answer=heard.in_full)
 
 
 def _uncanonical(declared: type[BaseModel], result: BaseModel) -> str | None:
@@ -164,14 +146,6 @@ def _uncanonical(declared: type[BaseModel], result: BaseModel) -> str | None:
         return text.encode().decode()  # a lone surrogate is no text
     except ValueError:
         return None
-
-
-def result_text(declared: type[BaseModel], result: BaseModel) -> bytes:
-    """Write the declared fields of a result, and nothing else, as canonical JSON.
-
-    Raises: ValueError: it does not fit the declaration, or JSON.
-    """
-    return canonical(declared_fields(declared, result))
 
 
 def declared_fields(declared: type[BaseModel], result: BaseModel) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What the store holds of one operation, and the loop that obeys decisions about it.
 
-Source: PROTOCOL §3 (a lost swap is decided again), §7 (a commit outlives a cancellation).
+Source: PROTOCOL §3 (the moves), §7 (what was sent is written down even if the caller is gone).
 """
 
 import asyncio
@@ -12,29 +12,11 @@ from dataclasses import dataclass, replace
 import anyio
 
 from lib.contract import OperationId
-from lib.machinery.outcome import (
-    InDoubt,
-    NotExecuted,
-    Rejected,
-    StoreUnavailable,
-    Succeeded,
-)
+from lib.machinery import outcome as out
+from lib.machinery.runner import events as ev
 from lib.machinery.runner import rules
 from lib.machinery.runner.deadline import Clock, Moment
 from lib.machinery.runner.decide import decide, timed
-from lib.machinery.runner.events import (
-    Ask,
-    Decision,
-    Event,
-    Keep,
-    Occurred,
-    Report,
-    Resolve,
-    Run,
-    Tell,
-    Verdict,
-    Write,
-)
 from lib.machinery.runner.record import Seen, Unreadable
 from lib.machinery.runner.store import Held, Store, Stored, StoreSilentError
 from lib.machinery.runner.transitions import RETRY_MS
@@ -60,9 +42,10 @@ class Holding:
     lease: tuple[Moment, int] | None = None
     trip_s: float = 0.0
 
-    def now_holds(self, held: Held, *, asked_at: Moment) -> None:
+    def now_holds(self, said: Stored | Held, *, asked_at: Moment) -> None:
         """Note what the store just said, to a question sent at that moment."""
-        self.held, self.heard_at = held, self.clock.now()
+        self.held = said.held if isinstance(said, Stored) else said
+        self.heard_at = self.clock.now()
         self.trip_s = self.clock.since(asked_at)
 
     def since_heard_ms(self) -> int:
@@ -76,16 +59,16 @@ class Holding:
         begun, lease_ms = self.lease
         return lease_ms / 1000 - self.clock.since(begun)
 
-    async def obey(self, event: Event) -> Verdict:
+    async def obey(self, event: ev.Event) -> ev.Verdict:
         """Decide, make the move that was decided, and decide again where someone was faster."""
         for _ in range(ROUNDS):
             if isinstance(self.held, Unreadable):
                 LOG.error("record_unreadable", extra={"operation_id": self.operation_id})
                 break
             decision = self._decide(self.held, event)
-            if isinstance(decision, Keep):
+            if isinstance(decision, ev.Keep):
                 return decision.verdict
-            becomes = decision.record if isinstance(decision, Write) else None
+            becomes = decision.record if isinstance(decision, ev.Write) else None
             asked_at = self.clock.now()
             try:
                 moved = await self.store.swap(
@@ -96,12 +79,12 @@ class Holding:
                 )
             except StoreSilentError:
                 return unwritten(decision.verdict)
-            self.now_holds(moved.held if isinstance(moved, Stored) else moved, asked_at=asked_at)
+            self.now_holds(moved, asked_at=asked_at)
             if isinstance(moved, Stored):
                 return decision.verdict
         return undecided(event)
 
-    def _decide(self, seen: Seen | None, event: Event) -> Decision:
+    def _decide(self, seen: Seen | None, event: ev.Event) -> ev.Decision:
         age_ms = 0 if seen is None else seen.age_ms + self.since_heard_ms()
         # The answer's way here, and the decision's way back.
         lag_ms = math.ceil(2000 * self.trip_s)
@@ -112,24 +95,24 @@ class Holding:
             LOG.error("conflict", extra=alarm)
         return decision
 
-    def _is_timely(self, event: Event) -> bool:
+    def _is_timely(self, event: ev.Event) -> bool:
         # A process that was frozen past its lease writes nothing but what is true for ever: its
         # durations no longer hold, and a key window might be counted from too late.
-        return isinstance(event, Occurred | Resolve) or self.lease_left_s() > 0
+        return isinstance(event, ev.Occurred | ev.Resolve) or self.lease_left_s() > 0
 
 
-def undecided(event: Event) -> Verdict:
+def undecided(event: ev.Event) -> ev.Verdict:
     """Say what is still true when the record cannot be read, or changes faster than one decides."""
     match event:
-        case Occurred():
+        case ev.Occurred():
             return rules.succeeded(event, recorded=False)
-        case Report(was_sent=True, fault=fault):
-            return Tell(InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=True))
+        case ev.Report(was_sent=True, fault=fault):
+            return ev.Tell(out.InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=True))
         case _:
-            return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
+            return ev.Tell(out.StoreUnavailable(after_ms=STORE_RETRY_MS))
 
 
-def unwritten(verdict: Verdict) -> Verdict:
+def unwritten(verdict: ev.Verdict) -> ev.Verdict:
     """Say what is still true when the move behind a verdict may not have been made.
 
     A success is one, whoever knows it. A refusal counts only from the record's owner, and who
@@ -137,16 +120,16 @@ def unwritten(verdict: Verdict) -> Verdict:
     A retry is harmless for every class, and finds out whether the move was made.
     """
     match verdict:
-        case Tell(Succeeded() as succeeded):
-            return Tell(replace(succeeded, recorded=False))
-        case Tell(Rejected(fault=fault)):
-            return Tell(InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=True))
-        case Tell(NotExecuted(fault=fault)):
-            return Tell(InDoubt(fault=fault, after_ms=RETRY_MS))
-        case Tell():
+        case ev.Tell(out.Succeeded() as succeeded):
+            return ev.Tell(replace(succeeded, recorded=False))
+        case ev.Tell(out.Rejected(fault=fault)):
+            return ev.Tell(out.InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=True))
+        case ev.Tell(out.NotExecuted(fault=fault)):
+            return ev.Tell(out.InDoubt(fault=fault, after_ms=RETRY_MS))
+        case ev.Tell():
             return verdict
-        case Run() | Ask():
-            return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
+        case ev.Run() | ev.Ask():
+            return ev.Tell(out.StoreUnavailable(after_ms=STORE_RETRY_MS))
 
 
 async def uninterrupted[T](work: Coroutine[None, None, T]) -> T:

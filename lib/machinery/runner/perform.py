@@ -1,7 +1,7 @@
 """The shell around the table: claim, perform, settle. It obeys decisions and takes none.
 
-Whatever kills this process between two lines leaves a record from which the next call, or the
-sweeper, finds out what became of the operation.
+Whatever kills this process between two lines leaves a record from which the next call or the
+sweeper, or a person where the backend cannot help, finds out what became of the operation.
 Source: PROTOCOL §3 (moves), §4 (table), §5 (re-sending), §7 (time), §9 (waiting for a twin).
 """
 
@@ -11,29 +11,12 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from lib.machinery.outcome import (
-    Fault,
-    InDoubt,
-    InProgress,
-    Outcome,
-    StoreUnavailable,
-    Succeeded,
-)
+from lib.machinery import outcome as out
+from lib.machinery.outcome import Fault, Outcome
+from lib.machinery.runner import events as ev
 from lib.machinery.runner.deadline import Deadline, Limits
 from lib.machinery.runner.decide import DISPATCH_MARGIN_S, may_send
-from lib.machinery.runner.events import (
-    Absent,
-    Ask,
-    Claim,
-    NoEvidence,
-    NotDone,
-    Occurred,
-    Report,
-    Run,
-    Tell,
-    Verdict,
-)
-from lib.machinery.runner.evidence import NOT_KEPT, Heard, Intent, ask, send
+from lib.machinery.runner.evidence import NOT_KEPT, Intent, ask, send
 from lib.machinery.runner.holding import STORE_RETRY_MS, Holding, uninterrupted
 from lib.machinery.runner.record import Record, guarantee
 from lib.machinery.runner.store import Store, Stored, StoreSilentError
@@ -78,15 +61,14 @@ class _Attempt:
         )
         self.own = self._fresh()
         self.was_sent = self.is_settled = False
-        self.proof: Occurred | None = None  # heard, whether or not it could be written down
-        self.full_text: str | None = None
+        self.proof: ev.Occurred | None = None  # heard, whether or not it could be written down
 
     async def run(self) -> Outcome:
         try:
             verdict = await self._claim_or_wait()
-            if isinstance(verdict, Ask):
+            if isinstance(verdict, ev.Ask):
                 verdict = await self._ask(verdict.record)
-            if isinstance(verdict, Run):
+            if isinstance(verdict, ev.Run):
                 verdict = await self._execute(verdict.record)
         except asyncio.CancelledError:
             if not self.is_settled:
@@ -94,30 +76,33 @@ class _Attempt:
             raise
         return self._told(verdict)
 
-    def _cancelled(self) -> Report:
-        kind = NoEvidence if self.was_sent else NotDone
+    def _cancelled(self) -> ev.Report:
+        kind = ev.NoEvidence if self.was_sent else ev.NotDone
         return kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent)
 
-    def _told(self, verdict: Verdict) -> Outcome:
+    def _told(self, verdict: ev.Verdict) -> Outcome:
+        in_full = self.proof and self.proof.in_full
         match verdict:
-            case Tell(Succeeded(fault=fault) as done) if fault == NOT_KEPT and self.full_text:
-                return replace(done, answer=self.full_text, fault=None)
-            case Tell(outcome):
+            case ev.Tell(out.Succeeded(fault=fault) as done) if fault == NOT_KEPT and in_full:
+                return replace(done, answer=in_full, fault=None)
+            case ev.Tell(outcome):
                 return outcome
-            case Run() | Ask():
-                return InDoubt(fault=IN_DOUBT, after_ms=RETRY_MS, was_sent=self.was_sent)
+            case ev.Run() | ev.Ask():
+                return out.InDoubt(fault=IN_DOUBT, after_ms=RETRY_MS, was_sent=self.was_sent)
 
-    async def _claim_or_wait(self) -> Verdict:
+    async def _claim_or_wait(self) -> ev.Verdict:
         verdict = await uninterrupted(self._claim())
         for wait_s in TWIN_WAITS_S:
-            is_waiting = isinstance(verdict, Tell) and isinstance(verdict.outcome, InProgress)
+            is_waiting = isinstance(verdict, ev.Tell) and isinstance(
+                verdict.outcome, out.InProgress
+            )
             if not is_waiting or not self._has_time_after(wait_s):
                 break
             await anyio.sleep(wait_s)
             verdict = await uninterrupted(self._claim())
         return verdict
 
-    async def _claim(self) -> Verdict:
+    async def _claim(self) -> ev.Verdict:
         self.own, asked_at = self._fresh(), self.holding.clock.now()
         self.holding.lease = (asked_at, self.own.lease_ms)
         store, operation_id = self.holding.store, self.intent.operation.id
@@ -127,58 +112,49 @@ class _Attempt:
                 store.claim(operation_id, self.own) if self.may_begin else store.read(operation_id)
             )
         except StoreSilentError:
-            return Tell(StoreUnavailable(after_ms=STORE_RETRY_MS))
-        if isinstance(moved, Stored):
-            self.holding.now_holds(moved.held, asked_at=asked_at)
-            return Run(self.own)
+            return ev.Tell(out.StoreUnavailable(after_ms=STORE_RETRY_MS))
         self.holding.now_holds(moved, asked_at=asked_at)
-        return await self.holding.obey(Claim(own=self.own, may_begin=self.may_begin))
+        if isinstance(moved, Stored):
+            return ev.Run(self.own)
+        return await self.holding.obey(ev.Claim(own=self.own, may_begin=self.may_begin))
 
-    async def _ask(self, record: Record) -> Verdict:
+    async def _ask(self, record: Record) -> ev.Verdict:
         self.own = record
         timeout_s = self._timeout_s()
         age_ms = self.holding.since_heard_ms()
         heard = await ask(self.intent.command, record, timeout_s=timeout_s, asked_age_ms=age_ms)
-        if not isinstance(heard, Absent):
+        if not isinstance(heard, ev.Absent):
             return await self._settle(heard)
         lease = (self.holding.clock.now(), self._lease_ms())
         verdict = await self._settle(replace(heard, lease_ms=lease[1]))
-        if isinstance(verdict, Run):
+        if isinstance(verdict, ev.Run):
             self.holding.lease, self.is_settled = lease, False
         return verdict
 
-    async def _execute(self, record: Record) -> Verdict:
+    async def _execute(self, record: Record) -> ev.Verdict:
         self.own = record
-        report: NoEvidence | None = None
+        heard: ev.Occurred | ev.Report = ev.NotDone(own=record, fault=NO_TIME, was_sent=False)
         for _ in range(SENDS if record.backend.kind in {"keyed", "unique"} else 1):
-            if report is not None:
+            if self.was_sent:
                 await anyio.sleep(RESEND_PAUSE_S)
             await anyio.lowlevel.checkpoint()  # a cancellation until here finds nothing sent
             if not self._may_send():
                 break
-            self.was_sent = True
-            heard = await send(
-                self.intent, record, timeout_s=self._timeout_s(), doubt=report is not None
-            )
-            if not isinstance(heard, NoEvidence):
-                return await self._settle(heard)
-            report = heard
-            if heard.after_ms is not None:
+            doubt, self.was_sent = self.was_sent, True
+            heard = await send(self.intent, record, timeout_s=self._timeout_s(), doubt=doubt)
+            if not isinstance(heard, ev.NoEvidence) or heard.after_ms is not None:
                 break
-        if report is not None:
-            return await self._settle(report)
-        return await self._settle(NotDone(own=record, fault=NO_TIME, was_sent=False))
+        return await self._settle(heard)
 
-    async def _settle(self, heard: Heard | Report) -> Verdict:
-        if isinstance(heard, Heard):
-            self.full_text, self.proof = heard.text, heard.event
-            return await uninterrupted(self._written(heard.event))
+    async def _settle(self, heard: ev.Occurred | ev.Report) -> ev.Verdict:
+        if isinstance(heard, ev.Occurred):
+            self.proof = heard
         return await uninterrupted(self._written(heard))
 
-    async def _written(self, event: Occurred | Report) -> Verdict:
+    async def _written(self, event: ev.Occurred | ev.Report) -> ev.Verdict:
         verdict = await self.holding.obey(event)
         match verdict:
-            case Tell(Succeeded(recorded=False)):
+            case ev.Tell(out.Succeeded(recorded=False)):
                 pass  # a cancelled call, whose caller hears nothing, tries once more
             case _:
                 self.is_settled = True

@@ -2,7 +2,7 @@
 
 It asks, and never sends a command. It takes no live lease, may be killed anywhere, and may run
 twice at once: each record is taken by a swap, and a second sweeper finds the first one's lease.
-Source: PROTOCOL §9 (batches, re-scoring, counts).
+Source: PROTOCOL §9 (how many, how long).
 """
 
 import logging
@@ -14,8 +14,8 @@ from typing import Any
 from lib.contract import Command, OperationId
 from lib.machinery.outcome import InDoubt, InProgress, StoreUnavailable, Succeeded
 from lib.machinery.runner.deadline import Deadline, Limits
-from lib.machinery.runner.events import Ask, NoEvidence, Run, Sweep, Tell, Verdict
-from lib.machinery.runner.evidence import CANNOT_ASK, Heard, ask
+from lib.machinery.runner.events import Ask, Run, Sweep, Tell, Verdict
+from lib.machinery.runner.evidence import ask
 from lib.machinery.runner.holding import Holding
 from lib.machinery.runner.record import Record, Seen
 from lib.machinery.runner.store import Store, StoreSilentError
@@ -99,14 +99,12 @@ class Sweeper:
         return verdict
 
     async def _ask(self, holding: Holding, own: Record) -> Verdict:
-        command = self.find(own.tool)
-        if command is None:
-            return await holding.obey(NoEvidence(own=own, fault=CANNOT_ASK, was_sent=False))
         left_s = self.deadline.remaining_s() - self.limits.commit_budget_s
         timeout_s = max(0.0, min(self.limits.backend_timeout_s, left_s))
         asked_age_ms = holding.since_heard_ms()
+        command = self.find(own.tool)
         heard = await ask(command, own, timeout_s=timeout_s, asked_age_ms=asked_age_ms)
-        return await holding.obey(heard.event if isinstance(heard, Heard) else heard)
+        return await holding.obey(heard)
 
     async def _put_back(
         self, operation_id: OperationId, holding: Holding, verdict: Verdict

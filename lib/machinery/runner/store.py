@@ -24,7 +24,7 @@ from lib.machinery.runner.record import (
     store_key,
 )
 
-SENDS = 2  # per move: the second finds out what became of the first
+TRIES = 2  # per move: the second finds out what became of the first
 READS = 3  # until text and TTL belong together
 
 type Held = Seen | Unreadable | None
@@ -76,11 +76,9 @@ class Store:
         Returns: Stored; or what is there, which may be this very record from an earlier send.
         Raises:  StoreSilentError: `record` may be stored.
         """
-        text = encode(record)
-        args = [text, record.ttl_ms, operation_id, self.now_ms() + record.lease_ms]
-        return await self._move(
-            "claim", operation_id, args, Seen(record=record, text=text, age_ms=0)
-        )
+        mine = Seen(record=record, text=encode(record), age_ms=0)
+        args = [mine.text, record.ttl_ms, operation_id, self.now_ms() + record.lease_ms]
+        return await self._move("claim", operation_id, args, mine)
 
     async def swap(
         self,
@@ -96,13 +94,10 @@ class Store:
         Returns: Stored, also when an earlier send stored it; or what is there instead.
         Raises:  StoreSilentError: the record may be replaced.
         """
-        before = "" if seen is None else seen.text
-        if record is None:
-            args: list[str | int] = [before, "", 0, operation_id, ""]
-            return await self._move("swap", operation_id, args, None, is_timely)
-        text = encode(record)
-        args = [before, text, record.ttl_ms, operation_id, self._due_ms(record)]
-        mine = Seen(record=record, text=text, age_ms=0)
+        mine = record and Seen(record=record, text=encode(record), age_ms=0)
+        before, text = ("" if each is None else each.text for each in (seen, mine))
+        ttl_ms = 0 if record is None else record.ttl_ms
+        args = [before, text, ttl_ms, operation_id, self._due_ms(record)]
         return await self._move("swap", operation_id, args, mine, is_timely)
 
     async def read(self, operation_id: OperationId) -> Held:
@@ -184,7 +179,7 @@ class Store:
 
     async def _sent(self, command: list[Any], is_timely: Callable[[], bool]) -> Json:
         silence = StoreSilentError("too_late")
-        for _ in range(SENDS):
+        for _ in range(TRIES):
             if not is_timely():
                 break
             try:
@@ -195,14 +190,10 @@ class Store:
                 silence = fault
         raise silence
 
-    def _due_ms(self, record: Record) -> int | str:
-        match record.state:
-            case "started":
-                return self.now_ms() + record.lease_ms
-            case "in_doubt":
-                return self.now_ms()
-            case "committed" | "rejected":
-                return ""
+    def _due_ms(self, record: Record | None) -> int | str:
+        if record is None or not record.is_open:
+            return ""
+        return self.now_ms() + (record.lease_ms if record.state == "started" else 0)
 
 
 @cache
