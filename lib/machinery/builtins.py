@@ -115,9 +115,9 @@ async def get_operation(arguments: GetOperation, call: Call) -> KnownOperation:
             return _known(held, name.id)
 
 
-def note(value: dict[str, Any]) -> str | None:
+def note(query: Query[Any, Any], value: dict[str, Any]) -> str | None:
     """Put in words what a model must not misread."""
-    return UNKNOWN if value.get("known") is False else None
+    return UNKNOWN if query.perform is get_operation and not value["known"] else None
 
 
 def _known(seen: "Seen", operation_id: OperationId) -> KnownOperation:

@@ -69,7 +69,7 @@ async def _query(
         caller.audit_call(query, Ended(outcome="failed", side_effect="none"))
         return _result(str(fault), is_error=True)
     caller.audit_call(query, Ended(outcome="succeeded", side_effect="none"))
-    return _result(note(answered.value), answered)
+    return _result(note(query, answered.value), answered)
 
 
 async def _limited(caller: Caller) -> Limited | None:

@@ -1,0 +1,44 @@
+"""What a model reads beside a query's answer: words for an unknown key, and nothing else."""
+
+import json
+
+from pydantic import BaseModel
+
+from lib.contract import Call, Query
+from tests.harness.servers import client_of, in_process
+from tests.harness.stack import Stack
+from tests.harness.wire import Mcp
+
+
+class Customer(BaseModel):
+    """Arguments, and an answer with a field that `get_operation` has too."""
+
+    known: bool = False
+
+
+async def _look(asked: Customer, _call: Call) -> Customer:
+    return asked
+
+
+LOOK = Query(
+    name="get_customer",
+    toolset="test",
+    description="Tell whether a customer is known.",
+    arguments=Customer,
+    result=Customer,
+    perform=_look,
+)
+
+
+async def test_an_unknown_key_is_told_to_prove_nothing(stack: Stack) -> None:
+    async with client_of(in_process(stack.env())) as http:
+        answer = await Mcp(http=http).call("get_operation", idempotency_key="k")
+    said, text = (each["text"] for each in answer["content"])
+    assert said == "Nothing is known under this key. That does not prove that nothing happened."
+    assert json.loads(text) == answer["structuredContent"]
+
+
+async def test_a_query_of_yours_that_knows_nothing_speaks_for_itself(stack: Stack) -> None:
+    async with client_of(in_process(stack.env(), tools=[LOOK])) as http:
+        answer = await Mcp(http=http).call("get_customer")
+    assert [each["text"] for each in answer["content"]] == ['{"known":false}']
