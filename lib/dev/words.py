@@ -8,6 +8,7 @@ from rich.text import Text
 
 from lib.dev.environment import Systems, Yours
 from lib.dev.kept_secrets import Secrets
+from lib.machinery.pages.connect import snippet
 from lib.settings import SettingFault
 
 _LABEL_WIDTH = 11
@@ -74,8 +75,7 @@ def _tell_faults(console: Console, told: Told) -> None:
 
 def _tell_clients(console: Console, told: Told) -> None:
     _line(console, Text("\nConnect Claude Code; other clients take the same URL and header:\n"))
-    header = f"Authorization: Bearer {told.secrets.write_key}"
-    command = f'claude mcp add --transport http settle {told.url}/mcp --header "{header}"'
+    command = snippet("Claude Code", f"{told.url}/mcp", key=told.secrets.write_key)
     _line(console, Text(command, style="cyan"))
     _line(console, "\nA change under api/ or lib/ reloads the server.")
 

@@ -24,7 +24,7 @@ from lib.machinery.endpoint import (
     resource_url,
     unwelcome,
 )
-from lib.machinery.gate.challenge import protected_resource_metadata
+from lib.machinery.gate.challenge import METADATA_PATH, protected_resource_metadata
 from lib.settings import Misconfigured, Settings
 
 
@@ -58,7 +58,7 @@ class Routes:
             "/": self.landing,
             "/healthz": self.health,
             "/api/cron/reconcile": self.reconcile,
-            "/.well-known/oauth-protected-resource/mcp": self.resource_metadata,
+            METADATA_PATH: self.resource_metadata,
         }
 
     async def landing(self, request: Request) -> Response:

@@ -170,19 +170,16 @@ def _wrong_command(tool: Command[Any, Any]) -> str | None:
 
 
 def _wrong_backend(tool: Command[Any, Any]) -> Iterator[str]:
-    can_be_asked = isinstance(tool.backend, Lookup) or (
-        isinstance(tool.backend, Keyed) and tool.backend.lookup is not None
-    )
+    match tool.backend:
+        case Keyed(window=window, lookup=lookup):
+            durations, can_be_asked = (window, lookup), lookup is not None
+        case Lookup(settle_time=settle_time):
+            durations, can_be_asked = (settle_time,), True
+        case _:
+            durations, can_be_asked = (), False
     if can_be_asked and tool.ask is None:
         yield "its backend class can be asked: say how, with ask."
     if not can_be_asked and tool.ask is not None:
         yield "its backend class is never asked: drop ask, or declare Lookup or Keyed(lookup=…)."
-    durations = [
-        value
-        for value in (
-            getattr(tool.backend, name, None) for name in ("window", "lookup", "settle_time")
-        )
-        if isinstance(value, timedelta)
-    ]
-    if any(value <= timedelta(0) for value in durations):
+    if any(value is not None and value <= timedelta(0) for value in durations):
         yield "give its backend class durations above zero."

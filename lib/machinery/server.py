@@ -17,8 +17,8 @@ from lib.machinery.caller import CALLER
 from lib.machinery.deployment import Deployment
 from lib.machinery.describe import described, mirrored_schema
 from lib.machinery.gate.decide import Allowed, Endpoint, Grant, decide
+from lib.machinery.pages.connect import NAME
 
-NAME = "settle"
 LIST_TTL_MS = 300_000
 DISCOVER_TTL_MS = 3_600_000
 MAX_GRANTS = 256  # whose listings are kept; each holds one pointer per tool

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from lib.machinery.gate.auth import Authenticator
-from lib.machinery.gate.challenge import RETRY_AFTER_S
+from lib.machinery.gate.auth import Authenticator, Unauthenticated
+from lib.machinery.gate.challenge import challenge
 from lib.machinery.gate.decide import Grant
 from lib.machinery.gate.jwks import (
     FETCH_LIMIT_S,
@@ -193,5 +193,11 @@ def test_a_clock_that_was_set_back_does_not_keep_keys_longer(issuer: Issuer) -> 
     ]
 
 
-def test_a_caller_told_to_come_back_finds_the_keys_looked_for_again() -> None:
-    assert timedelta(seconds=RETRY_AFTER_S) >= RETRY_PAUSE
+def test_a_caller_told_to_come_back_finds_the_keys_looked_for_again(issuer: Issuer) -> None:
+    who = issuer.authenticator()
+    issuer.status = 500
+    assert asyncio.run(ask(who, OLD)) == "keys_unavailable"
+    issuer.status = 200
+
+    told_s = challenge(Unauthenticated("keys_unavailable")).headers["Retry-After"]
+    assert asyncio.run(ask(who, OLD, after=timedelta(seconds=int(told_s)))) == "granted"

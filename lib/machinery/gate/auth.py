@@ -21,6 +21,7 @@ from lib.settings import AgentKey, Settings
 if TYPE_CHECKING:
     from lib.machinery.gate.tokens import Tokens
 
+KEYS_RETRY_S = 5  # after a failed fetch of the issuer's keys; the caller is told so too
 MAX_HEADER_CHARS = 8192
 BEARER = re.compile(r"bearer +([!-~]+)", re.IGNORECASE | re.ASCII)
 DOTS_IN_A_TOKEN = 2

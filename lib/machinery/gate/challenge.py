@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from lib.contract import Scope
-from lib.machinery.gate.auth import Refusal, Unauthenticated
+from lib.machinery.gate.auth import KEYS_RETRY_S, Refusal, Unauthenticated
 from lib.machinery.gate.decide import COMMAND_SCOPE, QUERY_SCOPE
 
-RETRY_AFTER_S = 5  # as long as a failed key set is not fetched again
-SCOPES = (QUERY_SCOPE, COMMAND_SCOPE)
+KIND_SCOPES = (QUERY_SCOPE, COMMAND_SCOPE)
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
+METADATA_PATH = f"{WELL_KNOWN}/mcp"
 # All that a quoted string may hold as it is: no quote, no backslash, nothing outside ASCII.
 PLAIN = "".join(map(chr, range(0x20, 0x7F))).replace('"', "").replace("\\", "")
 
@@ -46,7 +46,7 @@ SAID: Mapping[Refusal, tuple[str, str]] = MappingProxyType(
         ),
         "keys_unavailable": (
             "keys_unavailable",
-            f"The issuer's keys cannot be fetched. Send it again in {RETRY_AFTER_S} seconds.",
+            f"The issuer's keys cannot be fetched. Send it again in {KEYS_RETRY_S} seconds.",
         ),
     }
 )
@@ -65,7 +65,7 @@ def challenge(
     refused: Unauthenticated,
     *,
     metadata_url: str | None = None,
-    scopes: Iterable[Scope] = SCOPES,
+    scopes: Iterable[Scope] = KIND_SCOPES,
 ) -> HttpRefusal:
     """Ask for a credential: 401; or 503 where one could not be checked.
 
@@ -75,7 +75,7 @@ def challenge(
     code, message = SAID.get(refused.reason, REFUSED)
     body = _body(code, f"{message} {NOTHING_DONE}")
     if refused.reason == "keys_unavailable":
-        return HttpRefusal(status=503, headers={"Retry-After": str(RETRY_AFTER_S)}, body=body)
+        return HttpRefusal(status=503, headers={"Retry-After": str(KEYS_RETRY_S)}, body=body)
     # RFC 6750 §3.1: no error code where no credential was presented.
     error = None if refused.reason == "missing" else "invalid_token"
     headers = _bearer(error=error, resource_metadata=metadata_url, scope=" ".join(scopes))
@@ -103,7 +103,7 @@ def metadata_url(resource: str) -> str:
 
 
 def protected_resource_metadata(
-    resource: str, issuer: str, *, scopes: Iterable[Scope] = SCOPES
+    resource: str, issuer: str, *, scopes: Iterable[Scope] = KIND_SCOPES
 ) -> dict[str, Any]:
     """Describe the resource and who issues its tokens.
 

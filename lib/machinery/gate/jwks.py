@@ -19,7 +19,7 @@ import httpx
 from jwt import PyJWK, PyJWTError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from lib.machinery.gate.auth import Unauthenticated
+from lib.machinery.gate.auth import KEYS_RETRY_S, Unauthenticated
 
 ALGORITHMS = ("RS256", "ES256")
 FETCH_LIMIT_S = 2.0
@@ -28,7 +28,7 @@ MAX_KEYS = 32
 FRESH = timedelta(minutes=10)  # so long a key that the issuer withdrew may still count
 STALE = timedelta(hours=1)  # the same, while the issuer does not answer
 REFRESH_PAUSE = timedelta(seconds=30)  # made-up key ids cause no more fetches than this
-RETRY_PAUSE = timedelta(seconds=5)  # after a failed fetch
+RETRY_PAUSE = timedelta(seconds=KEYS_RETRY_S)
 CLOCK_STEP = timedelta(minutes=1)  # an instant further ahead than this means the clock was set
 LOG = logging.getLogger("settle.gate")
 

@@ -23,7 +23,7 @@ LEEWAY_S = 30
 MAX_SUBJECT_CHARS = 512
 TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 SCOPE = r"^[!#-\[\]-~]{1,128}$"  # RFC 6749 §3.3
-SCOPES = r"^[ !#-\[\]-~]*$"
+SCOPE_LIST = r"^[ !#-\[\]-~]*$"
 
 type Json = Any  # what a token says, checked where it is read
 type Instant = int | Annotated[float, Field(allow_inf_nan=False)]
@@ -47,8 +47,8 @@ class Claims(BaseModel):
     exp: Instant
     nbf: Instant = 0
     iat: Instant = 0
-    scope: Annotated[str, Field(pattern=SCOPES)] | None = None
-    scp: Annotated[str, Field(pattern=SCOPES)] | list[Annotated[str, Field(pattern=SCOPE)]] = ""
+    scope: Annotated[str, Field(pattern=SCOPE_LIST)] | None = None
+    scp: Annotated[str, Field(pattern=SCOPE_LIST)] | list[Annotated[str, Field(pattern=SCOPE)]] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse
 from lib.contract import Command, Query, Tool
 from lib.machinery.deployment import Deployment
 from lib.machinery.endpoint import resource_url
+from lib.machinery.gate.challenge import METADATA_PATH
 from lib.machinery.pages.checklist import checklist_page
 from lib.machinery.pages.connect import (
     CLIENTS,
@@ -27,7 +28,6 @@ from lib.machinery.pages.connect import (
 from lib.machinery.pages.frame import badge, code, definitions, document, listing
 from lib.settings import LOOPBACK, Misconfigured, Settings, host_name
 
-METADATA = "/.well-known/oauth-protected-resource/mcp"
 ENDINGS = (
     "Every command ends in one of three ways, and says in which: it happened, once; it did not "
     "happen; or it is in doubt, until a retry with the same key, or a person, finds out."
@@ -107,7 +107,7 @@ def _endpoints(settings: Settings) -> str:
         ("POST /mcp", "Queries and commands, as far as your key reaches."),
         ("POST /mcp/readonly", "Read-only: queries and nothing else, whatever your key reaches."),
     ]
-    links = ["/healthz", *([METADATA] if settings.auth_issuer is not None else [])]
+    links = ["/healthz", *([METADATA_PATH] if settings.auth_issuer is not None else [])]
     shown = " and ".join(f'<a href="{link}">{link}</a>' for link in links)
     return f"{definitions(rows)}\n<p>To look at in a browser: {shown}.</p>"
 
