@@ -1,6 +1,6 @@
 """The two queries every server has: what became of a key, and what a grant reaches.
 
-Source: DESIGN §4 (wire forms), §7 (one decision); PROTOCOL §3 (read, never to decide).
+Source: DESIGN §4, §7 (one decision); PROTOCOL §3 (read, by which nothing is decided).
 """
 
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,7 +1,8 @@
 """How often one principal may call: a counter in the store, so it survives instances.
 
-Imported only where RATE_LIMIT_PER_MINUTE is set; it costs one store round trip more.
-Source: DESIGN §7 (open for queries, closed for commands); Upstash Ratelimit, fixed window.
+Imported only where RATE_LIMIT_PER_MINUTE is set; it costs one store round trip more. While the
+store is silent, queries go on and commands do not.
+Source: Upstash Ratelimit, fixed window.
 """
 
 import math

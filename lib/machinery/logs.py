@@ -2,7 +2,7 @@
 
 A host's own handler is used where there is one, and its formatters may be out of reach, so the
 fields of an event become part of its message. Called once, by the outermost module.
-Source: DESIGN §7 (audit through `logging`); STYLE §4 (a log line is an event name and fields).
+Source: DESIGN §7.
 """
 
 import json

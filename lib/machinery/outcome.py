@@ -1,6 +1,6 @@
 """How a command ends, one frozen class per case; what each says to a model is in `envelope.py`.
 
-Source: DESIGN §6 (the envelope), PROTOCOL §1.3 (three-valued outcomes) and §8.
+Source: DESIGN §6 (the envelope), PROTOCOL §1 (three-valued) and §8.
 """
 
 from dataclasses import dataclass

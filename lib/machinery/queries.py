@@ -1,6 +1,6 @@
 """A query, from its arguments to its answer as plain JSON.
 
-Source: DESIGN §6 (answers).
+Source: DESIGN §6.
 """
 
 import json

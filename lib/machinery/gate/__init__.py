@@ -1,4 +1,5 @@
 """Machinery: who may do what. Knows grants, scopes, endpoints; imports contract and settings.
 
-What the store says (a used-up rate limit, a record to approve) reaches it as values.
+The audit line also names a tool's annotations, and an approval the runner's intent. What the store
+says reaches it as values.
 """

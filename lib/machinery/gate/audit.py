@@ -1,7 +1,7 @@
 """One JSON line per decision: who asked for what, what was decided, and how it ended.
 
 Never arguments, tokens, bodies, or a name that the caller made up.
-Source: DESIGN §7, the audit schema; fields are only ever added.
+Source: DESIGN §7 (the fields, to which others are only ever added).
 """
 
 import json

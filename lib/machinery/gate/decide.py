@@ -1,7 +1,7 @@
 """The one decision about access: (grant, environment, endpoint, tool) to allow or a reason. Pure.
 
-`tools/list`, `tools/call`, `list_toolsets`, the HTTP challenge and the audit line all call it, so
-they cannot disagree. Anything unknown is refused.
+`tools/list`, `tools/call`, `list_toolsets` and the HTTP challenge all call it, so they cannot
+disagree; the audit line says what the call was told. Anything unknown is refused.
 Source: DESIGN §7; MCP 2026-07-28, basic/authorization (insufficient_scope).
 """
 

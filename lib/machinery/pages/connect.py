@@ -1,4 +1,4 @@
-"""What each client needs to reach this server: one place for the page, README and dev server.
+"""What each client needs to reach this server: one place for the page and the dev server.
 
 Source: code.claude.com/docs/en/mcp; cursor.com/docs/mcp (`${env:…}`);
 code.visualstudio.com/docs/copilot/reference/mcp-configuration (`inputs`).
