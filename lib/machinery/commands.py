@@ -1,6 +1,6 @@
 """One command call: validate, let a person approve where declared, settle.
 
-Source: DESIGN §7 (approval: what is asked, when, and what each refusal says).
+Source: DESIGN §7; PROTOCOL §2 (the fingerprint once, and first).
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ from lib.machinery.outcome import Forbidden, Invalid, KeyReused, NotExecuted, Ou
 from lib.machinery.runner.decide import NOT_BEGUN
 from lib.machinery.runner.evidence import Intent
 from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
-from lib.machinery.runner.perform import Bounds, perform, perform_known
+from lib.machinery.runner.perform import perform
 from lib.machinery.runner.record import Operation, Seen, operation
-from lib.machinery.runner.store import Store, StoreSilentError
+from lib.machinery.runner.store import StoreSilentError
 from lib.machinery.runner.transitions import told
 
 
@@ -47,8 +47,7 @@ async def settle(
         return Settled(outcome=Invalid(str(fault)), operation_id=operation_id(caller, sent))
     if command.approval:
         return await _approved(caller, intent, params, can_ask=can_ask)
-    outcome = await perform(intent, await caller.deployment.store(), _bounds(caller))
-    return Settled(outcome=outcome, operation_id=intent.operation.id)
+    return Settled(outcome=await _perform(caller, intent), operation_id=intent.operation.id)
 
 
 def operation_id(caller: Caller, sent: Mapping[str, Any]) -> OperationId | None:
@@ -76,9 +75,9 @@ def _operation(caller: Caller, key: str) -> Operation:
     return operation(caller.deployment.settings.vercel_env, caller.grant.principal, key)
 
 
-def _bounds(caller: Caller) -> Bounds:
-    attempt = caller.deployment.ambient.new_id()
-    return Bounds(deadline=caller.deadline, limits=caller.deployment.limits(), attempt=attempt)
+async def _perform(caller: Caller, intent: Intent, *, may_begin: bool = True) -> Outcome:
+    store, attempt = await caller.deployment.store(), caller.deployment.ambient.new_id()
+    return await perform(intent, store, caller.deadline, attempt=attempt, may_begin=may_begin)
 
 
 async def _approved(
@@ -87,14 +86,14 @@ async def _approved(
     state_key = caller.deployment.settings.state_key or ""
     now_s = caller.deadline.clock.wall()
     verdict = judge(intent, params, state_key=state_key, now_s=now_s)
-    store, name = await caller.deployment.store(), intent.operation.id
+    name = intent.operation.id
     if isinstance(verdict, Approved):
-        outcome = await perform(intent, store, _bounds(caller))
+        outcome = await _perform(caller, intent)
         return Settled(outcome=outcome, operation_id=name, approved_by_human=True)
     if verdict == Unapproved("declined"):
-        return Settled(outcome=await _declined(store, intent), operation_id=name)
+        return Settled(outcome=await _declined(caller, intent), operation_id=name)
     # Begun before, so approved before; where it was not, nothing begins here.
-    outcome = await perform_known(intent, store, _bounds(caller))
+    outcome = await _perform(caller, intent, may_begin=False)
     if not isinstance(outcome, NotExecuted) or outcome.fault != NOT_BEGUN:
         return Settled(outcome=outcome, operation_id=name)
     match verdict:
@@ -107,7 +106,8 @@ async def _approved(
     return Settled(outcome=refused, operation_id=name)
 
 
-async def _declined(store: Store, intent: Intent) -> Outcome:
+async def _declined(caller: Caller, intent: Intent) -> Outcome:
+    store = await caller.deployment.store()
     try:
         held = await store.read(intent.operation.id)
     except StoreSilentError:
@@ -117,7 +117,7 @@ async def _declined(store: Store, intent: Intent) -> Outcome:
             return Forbidden(reason="declined", side_effect="none")
         case Seen(record=record) if record.fingerprint != intent.fingerprint:
             return KeyReused()
-        case Seen(record=record, age_ms=age_ms) if record.state in {"committed", "rejected"}:
+        case Seen(record=record, age_ms=age_ms) if not record.is_open:
             return told(record, age_ms)  # approved before, and settled: that is what is known
         case _:
             return Forbidden(reason="declined", side_effect="unknown")

@@ -13,16 +13,10 @@ from typing import TYPE_CHECKING, Any
 from lib.contract import Command, Keyed, Principal, Scope
 from lib.machinery.catalogue import Catalogue
 from lib.machinery.gate.auth import Authenticator
-from lib.machinery.gate.decide import (
-    COMMAND_SCOPE,
-    QUERY_SCOPE,
-    Denied,
-    Grant,
-    Reach,
-    decide,
-)
+from lib.machinery.gate.decide import COMMAND_SCOPE, QUERY_SCOPE, Denied, Grant, Reach, decide
 from lib.machinery.loading import loading
-from lib.machinery.runner.deadline import SETTLE_MS, Clock, Deadline, Limits
+from lib.machinery.runner.deadline import Clock, Deadline, Limits
+from lib.machinery.runner.record import SETTLE_MS
 from lib.settings import Address, Misconfigured, SettingFault, Settings
 
 if TYPE_CHECKING:
@@ -30,8 +24,7 @@ if TYPE_CHECKING:
 
     from lib.machinery.runner.store import Redis, Store
 
-
-NOBODY = Principal(issuer="", subject="")  # whose grant lacks everything
+NOTHING = Grant(principal=Principal(issuer="", subject=""), scopes=frozenset())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +87,9 @@ class Deployment:
 
     def scopes(self, endpoint: str) -> tuple[Scope, ...]:
         """Name every scope that some tool of an endpoint needs, the kinds' own first."""
-        every = Grant(principal=NOBODY, scopes=frozenset())
-        denied = [decide(every, self.reach, endpoint, tool) for tool in self.catalogue.tools]
-        needed = [scope for each in denied if isinstance(each, Denied) for scope in each.scopes]
-        return tuple(dict.fromkeys(sorted(needed, key=_kind_first)))
+        denied = [decide(NOTHING, self.reach, endpoint, tool) for tool in self.catalogue.tools]
+        needed = {scope for each in denied if isinstance(each, Denied) for scope in each.scopes}
+        return tuple(sorted(needed, key=_kind_first))
 
     @cached_property
     def _write_redis(self) -> "PerLoop[Redis]":
@@ -113,13 +105,14 @@ class Deployment:
         return Deadline(
             clock=clock,
             started=clock.now(),
-            max_duration_s=self.settings.max_duration_s,
+            limits=self.limits(),
             ends_wall_s=self.ambient.platform_end(),
         )
 
     def limits(self) -> Limits:
-        """Bound every command alike."""
+        """Bound every request alike."""
         return Limits(
+            max_duration_s=self.settings.max_duration_s,
             backend_timeout_s=self.settings.backend_timeout_s,
             commit_budget_s=self.settings.commit_budget_s,
             kill_slack_s=self.settings.kill_slack_s,
@@ -157,9 +150,8 @@ def deploy(
     return Deployment(settings=settings, catalogue=catalogue, ambient=ambient)
 
 
-def _kind_first(scope: Scope) -> tuple[int, str]:
-    kinds = (QUERY_SCOPE, COMMAND_SCOPE)
-    return (kinds.index(scope) if scope in kinds else len(kinds), scope)
+def _kind_first(scope: Scope) -> tuple[bool, bool, str]:
+    return (scope != QUERY_SCOPE, scope != COMMAND_SCOPE, scope)
 
 
 def _unmet(settings: Settings, catalogue: Catalogue) -> list[SettingFault]:

@@ -9,7 +9,7 @@ import pytest
 
 from lib.dev.faults import AnswerLost
 from lib.dev.faulty import call
-from lib.machinery.runner.deadline import Clock, Deadline, Moment
+from lib.machinery.runner.deadline import Clock, Deadline, Limits, Moment
 from tests.harness.servers import client_of, in_process
 from tests.harness.stack import Stack
 from tests.harness.wire import Mcp
@@ -55,7 +55,8 @@ def test_time_passed_is_bounded_from_both_sides(steady: float, wall: float) -> N
 def test_the_earlier_of_two_ends_counts_and_zero_is_a_number() -> None:
     clock = Clock(steady=lambda: 110.0, wall=lambda: 210.0)
     started = Moment(100.0, 200.0)
+    limits = Limits(max_duration_s=30, backend_timeout_s=10, commit_budget_s=3, kill_slack_s=5)
     ends = {None: 20.0, 215.0: 5.0, 300.0: 20.0, 205.0: 0.0}
     for end, left in ends.items():
-        deadline = Deadline(clock=clock, started=started, max_duration_s=30, ends_wall_s=end)
+        deadline = Deadline(clock=clock, started=started, limits=limits, ends_wall_s=end)
         assert deadline.remaining_s() == left

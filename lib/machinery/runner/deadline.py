@@ -3,16 +3,16 @@
 Source: PROTOCOL §7; powertools-lambda-python #8386 and #4759 (a lease always has an end).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-
-SETTLE_MS = 60_000  # what may still be in flight, for classes that declare no settle time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Seconds, from the settings (DESIGN §3)."""
 
+    max_duration_s: float
     backend_timeout_s: float
     commit_budget_s: float
     kill_slack_s: float
@@ -50,19 +50,28 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadline:
-    """The end of one request.
+    """The end of one request, and what must fit before it.
 
     ends_wall_s: what the platform says, as epoch seconds; None where it says nothing.
     """
 
     clock: Clock
     started: Moment
-    max_duration_s: float
+    limits: Limits
     ends_wall_s: float | None = None
 
     def remaining_s(self) -> float:
         """Tell what is left: the earlier of the platform's word and the setting."""
-        left = self.max_duration_s - self.clock.since(self.started)
+        left = self.limits.max_duration_s - self.clock.since(self.started)
         if self.ends_wall_s is not None:
             left = min(left, self.ends_wall_s - self.clock.wall())
         return max(0.0, left)
+
+    def lease_ms(self) -> int:
+        """Tell how long an attempt that begins now may live: until the platform has ended it."""
+        return math.ceil((self.remaining_s() + self.limits.kill_slack_s) * 1000)
+
+    def backend_timeout_s(self) -> float:
+        """Tell how long the backend may take, so that its answer can still be written down."""
+        left_s = self.remaining_s() - self.limits.commit_budget_s
+        return max(0.0, min(self.limits.backend_timeout_s, left_s))

@@ -6,15 +6,14 @@ Source: PROTOCOL §3 (moves), §4 (table), §5 (re-sending), §7 (time), §9 (wa
 """
 
 import asyncio
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 
 from lib.machinery import outcome as out
 from lib.machinery.outcome import Fault, Outcome
 from lib.machinery.runner import events as ev
-from lib.machinery.runner.deadline import Deadline, Limits
+from lib.machinery.runner.deadline import Deadline
 from lib.machinery.runner.decide import DISPATCH_MARGIN_S, may_send
 from lib.machinery.runner.evidence import NOT_KEPT, Intent, ask, send
 from lib.machinery.runner.holding import STORE_RETRY_MS, Holding, uninterrupted
@@ -29,36 +28,28 @@ NO_TIME = Fault("no_time", "Too little time was left to start.")
 CANCELLED = Fault("cancelled", "The call was cancelled.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """One invocation: when it ends, and a random name for it that no other one has."""
+async def perform(
+    intent: Intent, store: Store, deadline: Deadline, *, attempt: str, may_begin: bool = True
+) -> Outcome:
+    """Settle one command, or say what is in doubt.
 
-    deadline: Deadline
-    limits: Limits
-    attempt: str
-
-
-async def perform(intent: Intent, store: Store, bounds: Bounds) -> Outcome:
-    """Settle one command, or say what is in doubt."""
-    return await _Attempt(intent, store, bounds, may_begin=True).run()
-
-
-async def perform_known(intent: Intent, store: Store, bounds: Bounds) -> Outcome:
-    """Settle a command that was begun before, as `perform` does; never begin one.
-
-    Returns: NotExecuted with the fault `NOT_BEGUN` where nothing is stored.
+    Args:    attempt: a random name that no other invocation has.
+             may_begin: settle also what was not begun before.
+    Returns: NotExecuted with the fault `NOT_BEGUN` where nothing is stored and nothing may begin.
     """
-    return await _Attempt(intent, store, bounds, may_begin=False).run()
+    clock = deadline.clock
+    holding = Holding(
+        store=store, clock=clock, operation_id=intent.operation.id, heard_at=clock.now()
+    )
+    return await _Attempt(intent, holding, deadline, name=attempt, may_begin=may_begin).run()
 
 
 class _Attempt:
-    def __init__(self, intent: Intent, store: Store, bounds: Bounds, *, may_begin: bool) -> None:
-        self.intent, self.deadline, self.limits = intent, bounds.deadline, bounds.limits
-        self.name, self.may_begin = bounds.attempt, may_begin
-        clock = bounds.deadline.clock
-        self.holding = Holding(
-            store=store, clock=clock, operation_id=intent.operation.id, heard_at=clock.now()
-        )
+    def __init__(
+        self, intent: Intent, holding: Holding, deadline: Deadline, *, name: str, may_begin: bool
+    ) -> None:
+        self.intent, self.holding, self.deadline = intent, holding, deadline
+        self.name, self.may_begin = name, may_begin
         self.own = self._fresh()
         self.was_sent = self.is_settled = False
         self.proof: ev.Occurred | None = None  # heard, whether or not it could be written down
@@ -120,12 +111,12 @@ class _Attempt:
 
     async def _ask(self, record: Record) -> ev.Verdict:
         self.own = record
-        timeout_s = self._timeout_s()
+        timeout_s = self.deadline.backend_timeout_s()
         age_ms = self.holding.since_heard_ms()
         heard = await ask(self.intent.command, record, timeout_s=timeout_s, asked_age_ms=age_ms)
         if not isinstance(heard, ev.Absent):
             return await self._settle(heard)
-        lease = (self.holding.clock.now(), self._lease_ms())
+        lease = (self.holding.clock.now(), self.deadline.lease_ms())
         verdict = await self._settle(replace(heard, lease_ms=lease[1]))
         if isinstance(verdict, ev.Run):
             self.holding.lease, self.is_settled = lease, False
@@ -141,7 +132,8 @@ class _Attempt:
             if not self._may_send():
                 break
             doubt, self.was_sent = self.was_sent, True
-            heard = await send(self.intent, record, timeout_s=self._timeout_s(), doubt=doubt)
+            timeout_s = self.deadline.backend_timeout_s()
+            heard = await send(self.intent, record, timeout_s=timeout_s, doubt=doubt)
             if not isinstance(heard, ev.NoEvidence) or heard.after_ms is not None:
                 break
         return await self._settle(heard)
@@ -162,7 +154,7 @@ class _Attempt:
 
     def _fresh(self) -> Record:
         backend = guarantee(self.intent.command.backend)
-        lease_ms = self._lease_ms()
+        lease_ms = self.deadline.lease_ms()
         return Record(
             state="started",
             tool=self.intent.command.name,
@@ -175,21 +167,14 @@ class _Attempt:
             horizon_ms=lease_ms + backend.settle_ms,
         )
 
-    def _lease_ms(self) -> int:
-        return math.ceil((self.deadline.remaining_s() + self.limits.kill_slack_s) * 1000)
-
-    def _timeout_s(self) -> float:
-        left = self.deadline.remaining_s() - self.limits.commit_budget_s
-        return max(0.0, min(self.limits.backend_timeout_s, left))
-
     def _has_time_after(self, wait_s: float) -> bool:
         # Who waits for a twin that turns out dead must still have the time to take over.
-        needed_s = self.limits.commit_budget_s + 2 * DISPATCH_MARGIN_S
+        needed_s = self.deadline.limits.commit_budget_s + 2 * DISPATCH_MARGIN_S
         return self.deadline.remaining_s() - wait_s > needed_s
 
     def _may_send(self) -> bool:
         return may_send(
             remaining_s=self.deadline.remaining_s(),
             lease_left_s=self.holding.lease_left_s(),
-            commit_budget_s=self.limits.commit_budget_s,
+            commit_budget_s=self.deadline.limits.commit_budget_s,
         )

@@ -6,7 +6,6 @@ Source: PROTOCOL §9 (how many, how long).
 """
 
 import logging
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -90,7 +89,7 @@ class Sweeper:
             operation_id=operation_id,
             held=held,
             heard_at=clock.now(),
-            lease=(clock.now(), lease_ms := self._lease_ms()),
+            lease=(clock.now(), lease_ms := self.deadline.lease_ms()),
         )
         verdict = await holding.obey(Sweep(attempt=self.new_id(), lease_ms=lease_ms))
         if isinstance(verdict, Ask):
@@ -99,8 +98,7 @@ class Sweeper:
         return verdict
 
     async def _ask(self, holding: Holding, own: Record) -> Verdict:
-        left_s = self.deadline.remaining_s() - self.limits.commit_budget_s
-        timeout_s = max(0.0, min(self.limits.backend_timeout_s, left_s))
+        timeout_s = self.deadline.backend_timeout_s()
         asked_age_ms = holding.since_heard_ms()
         command = self.find(own.tool)
         heard = await ask(command, own, timeout_s=timeout_s, asked_age_ms=asked_age_ms)
@@ -123,9 +121,6 @@ class Sweeper:
                 await self.store.swap(operation_id, seen=seen, record=seen.record)
             case _:
                 pass
-
-    def _lease_ms(self) -> int:
-        return math.ceil((self.deadline.remaining_s() + self.limits.kill_slack_s) * 1000)
 
 
 def _counted(swept: Swept, verdict: Verdict | None) -> Swept:
