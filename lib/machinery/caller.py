@@ -26,8 +26,8 @@ class Caller:
     origin: Origin
     lacks_scope: tuple[Scope, ...] | None = None
 
-    def may(self, tool: Tool | None) -> Allowed | Denied:
-        """Decide about one tool; None stands for a name that no tool has."""
+    def may(self, tool: Tool) -> Allowed | Denied:
+        """Decide about one tool."""
         return decide(self.grant, self.deployment.reach, self.origin.endpoint, tool)
 
     def audit_list(self) -> None:

@@ -87,16 +87,9 @@ def described(tool: Tool) -> Schema:
 
 def annotations(tool: Tool) -> Schema:
     """State the hints that a tool's kind fixes; `idempotentHint` holds because of the key."""
-    if isinstance(tool, Query):
-        return {
-            "readOnlyHint": True,
-            "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": tool.open_world,
-        }
     return {
-        "readOnlyHint": False,
-        "destructiveHint": tool.destructive,
+        "readOnlyHint": isinstance(tool, Query),
+        "destructiveHint": isinstance(tool, Command) and tool.destructive,
         "idempotentHint": True,
         "openWorldHint": tool.open_world,
     }

@@ -199,5 +199,5 @@ def test_a_caller_told_to_come_back_finds_the_keys_looked_for_again(issuer: Issu
     assert asyncio.run(ask(who, OLD)) == "keys_unavailable"
     issuer.status = 200
 
-    told_s = challenge(Unauthenticated("keys_unavailable")).headers["Retry-After"]
+    told_s = challenge(Unauthenticated("keys_unavailable"), scopes=()).headers["Retry-After"]
     assert asyncio.run(ask(who, OLD, after=timedelta(seconds=int(told_s)))) == "granted"

@@ -16,11 +16,12 @@ from lib.machinery.gate.challenge import (
 
 RESOURCE = "https://items.example/mcp"
 METADATA = "https://items.example/.well-known/oauth-protected-resource/mcp"
+BOTH = (Scope("call:tools"), Scope("call:write_tools"))
 CHECKED = [reason for reason in get_args(Refusal) if reason != "keys_unavailable"]
 
 
 def test_a_caller_without_credential_learns_where_and_for_what_to_get_one() -> None:
-    answer = challenge(Unauthenticated("missing"), metadata_url=METADATA)
+    answer = challenge(Unauthenticated("missing"), metadata_url=METADATA, scopes=BOTH)
 
     assert answer.status == 401
     assert answer.headers == {
@@ -40,7 +41,7 @@ def test_an_error_is_named_only_where_a_credential_was_presented(reason: Refusal
 
 
 def test_keys_that_cannot_be_fetched_are_no_fault_of_the_credential() -> None:
-    answer = challenge(Unauthenticated("keys_unavailable"), metadata_url=METADATA)
+    answer = challenge(Unauthenticated("keys_unavailable"), metadata_url=METADATA, scopes=BOTH)
 
     assert (answer.status, answer.headers) == (503, {"Retry-After": "5"})
     assert "again in 5 seconds" in answer.body["error"]["message"]
@@ -65,7 +66,7 @@ def test_a_missing_scope_names_all_that_the_operation_needs() -> None:
 def test_every_refusal_is_a_code_and_a_sentence_that_says_nothing_was_done(
     reason: Refusal,
 ) -> None:
-    error = json.loads(json.dumps(challenge(Unauthenticated(reason)).body))["error"]
+    error = json.loads(json.dumps(challenge(Unauthenticated(reason), scopes=BOTH).body))["error"]
 
     assert set(error) == {"code", "message"}
     assert error["code"].isidentifier()
@@ -108,7 +109,7 @@ def test_metadata_is_served_between_host_and_path(resource: str, url: str) -> No
     "issuer", ["https://issuer.example", "https://issuer.example/", "https://I.example/a/"]
 )
 def test_the_metadata_names_the_issuer_to_the_letter(issuer: str) -> None:
-    assert protected_resource_metadata(RESOURCE, issuer) == {
+    assert protected_resource_metadata(RESOURCE, issuer, scopes=BOTH) == {
         "resource": RESOURCE,
         "authorization_servers": [issuer],
         "scopes_supported": ["call:tools", "call:write_tools"],

@@ -30,8 +30,6 @@ SCHEMA: dict[str, Any] = {
     "required": ["approve"],
 }
 
-Refusal = Literal["declined", "approval_unavailable", "approval_expired", "approval_mismatch"]
-
 
 @dataclass(frozen=True, slots=True)
 class Approved:
@@ -47,7 +45,7 @@ class Unasked:
 class Unapproved:
     """The answer does not approve this call."""
 
-    reason: Refusal
+    reason: Literal["declined", "approval_expired", "approval_mismatch"]
 
 
 def can_be_asked(protocol_version: str, capabilities: ClientCapabilities | None) -> bool:

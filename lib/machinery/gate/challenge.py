@@ -13,9 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from lib.contract import Scope
 from lib.machinery.gate.auth import KEYS_RETRY_S, Refusal, Unauthenticated
-from lib.machinery.gate.decide import COMMAND_SCOPE, QUERY_SCOPE
 
-KIND_SCOPES = (QUERY_SCOPE, COMMAND_SCOPE)
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 METADATA_PATH = f"{WELL_KNOWN}/mcp"
 # All that a quoted string may hold as it is: no quote, no backslash, nothing outside ASCII.
@@ -65,7 +63,7 @@ def challenge(
     refused: Unauthenticated,
     *,
     metadata_url: str | None = None,
-    scopes: Iterable[Scope] = KIND_SCOPES,
+    scopes: Iterable[Scope],
 ) -> HttpRefusal:
     """Ask for a credential: 401; or 503 where one could not be checked.
 
@@ -103,7 +101,7 @@ def metadata_url(resource: str) -> str:
 
 
 def protected_resource_metadata(
-    resource: str, issuer: str, *, scopes: Iterable[Scope] = KIND_SCOPES
+    resource: str, issuer: str, *, scopes: Iterable[Scope]
 ) -> dict[str, Any]:
     """Describe the resource and who issues its tokens.
 
