@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from lib.contract import Call, Command, OperationId, Query, Scope, Tool
+from lib.contract import Call, Command, OperationId, Query, Scope
 from lib.machinery.caller import CALLER, Caller
 from lib.machinery.gate.decide import Denied
 from lib.machinery.inputs import MAX_KEY_CHARS, InputError, key_problems
@@ -146,7 +146,7 @@ async def list_toolsets(_arguments: Nothing, _call: Call) -> Toolsets:
 
 def _toolset(name: str, caller: Caller) -> Toolset:
     tools = [tool for tool in caller.deployment.catalogue.tools if tool.toolset == name]
-    verdicts: list[tuple[Tool, Any]] = [(tool, caller.may(tool)) for tool in tools]
+    verdicts = [(tool, caller.may(tool)) for tool in tools]
     denied = [verdict for _, verdict in verdicts if isinstance(verdict, Denied)]
     reached = [tool for tool, verdict in verdicts if not isinstance(verdict, Denied)]
     reasons = {verdict.reason for verdict in denied}

@@ -62,32 +62,10 @@ class McpEndpoint:
             await exchange.answer(_http(challenge(known, metadata_url=url, scopes=scopes)))
             return
         caller = Caller(deployment=deployment, grant=known, deadline=deadline, origin=origin)
-        await self._dispatch(exchange, caller)
+        await _dispatch(exchange, caller)
         if caller.lacks_scope is not None:
             url = _metadata_url(exchange, deployment)
             await exchange.answer(_http(refuse_scope(caller.lacks_scope, metadata_url=url)))
-
-    async def _dispatch(self, exchange: "_Exchange", caller: Caller) -> None:
-        server = caller.deployment.server
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
-        async def send(message: Message) -> None:
-            # The SDK cannot answer 403 for a tool; what it says then is dropped.
-            if caller.lacks_scope is None:
-                await exchange.send(message)
-
-        manager = StreamableHTTPSessionManager(
-            app=server,
-            stateless=True,
-            json_response=True,
-            max_request_body_size=MAX_BODY_BYTES,
-        )
-        CALLER.set(caller)
-        try:
-            async with manager.run():
-                await manager.handle_request(exchange.scope, _whole(exchange.receive), send)
-        except* ClientDisconnect:
-            pass  # it hung up before it had asked for anything: nothing was done, nobody listens
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +77,29 @@ class _Exchange:
 
     async def answer(self, response: Response) -> None:
         await response(self.scope, self.receive, self.send)
+
+
+async def _dispatch(exchange: _Exchange, caller: Caller) -> None:
+    server = caller.deployment.server
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    async def send(message: Message) -> None:
+        # The SDK cannot answer 403 for a tool; what it says then is dropped.
+        if caller.lacks_scope is None:
+            await exchange.send(message)
+
+    manager = StreamableHTTPSessionManager(
+        app=server,
+        stateless=True,
+        json_response=True,
+        max_request_body_size=MAX_BODY_BYTES,
+    )
+    CALLER.set(caller)
+    try:
+        async with manager.run():
+            await manager.handle_request(exchange.scope, _whole(exchange.receive), send)
+    except* ClientDisconnect:
+        pass  # it hung up before it had asked for anything: nothing was done, nobody listens
 
 
 def _metadata_url(exchange: _Exchange, deployment: Deployment) -> str | None:

@@ -78,15 +78,10 @@ def _offer(deployment: Deployment, *, with_names: bool) -> str:
         members = list(group)
         queries = [tool for tool in members if isinstance(tool, Query)]
         commands = [tool for tool in members if isinstance(tool, Command)]
+        label = f"Commands, each under an idempotency key{withheld}"
         parts.append(f"<h3>{escape(toolset)}</h3>")
         parts.append(_kind("Queries, which change nothing", queries, with_names=with_names))
-        parts.append(
-            _kind(
-                f"Commands, each under an idempotency key{withheld}",
-                commands,
-                with_names=with_names,
-            )
-        )
+        parts.append(_kind(label, commands, with_names=with_names))
     if not with_names:
         parts.append(
             "<p><small>A client that shows a key sees the names and descriptions that the key "
