@@ -22,7 +22,7 @@ from lib.settings import Address, Misconfigured, SettingFault, Settings
 if TYPE_CHECKING:
     from mcp.server import Server
 
-    from lib.machinery.runner.store import Redis, Store
+    from lib.machinery.runner.store import Store
 
 NOTHING = Grant(principal=Principal(issuer="", subject=""), scopes=frozenset())
 
@@ -92,12 +92,14 @@ class Deployment:
         return tuple(sorted(needed, key=_kind_first))
 
     @cached_property
-    def _write_redis(self) -> "PerLoop[Redis]":
-        return PerLoop(lambda: _redis(self.settings.write_store))
+    def _write_store(self) -> "PerLoop[Store]":
+        settings, wall = self.settings, self.ambient.clock.wall
+        return PerLoop(lambda: open_store(settings, settings.write_store, wall))
 
     @cached_property
-    def _read_redis(self) -> "PerLoop[Redis]":
-        return PerLoop(lambda: _redis(self.settings.read_store))
+    def _read_store(self) -> "PerLoop[Store]":
+        settings, wall = self.settings, self.ambient.clock.wall
+        return PerLoop(lambda: open_store(settings, settings.read_store, wall))
 
     def deadline(self) -> Deadline:
         """Start the clock of one request."""
@@ -120,21 +122,11 @@ class Deployment:
 
     async def store(self) -> "Store":
         """Give the records, to change them."""
-        return self._store(await self._write_redis.get())
+        return await self._write_store.get()
 
     async def reading_store(self) -> "Store":
         """Give the records, to look at them with the least power there is."""
-        return self._store(await self._read_redis.get())
-
-    def _store(self, redis: "Redis") -> "Store":
-        from lib.machinery.runner.store import Store
-
-        return Store(
-            redis=redis,
-            environment=self.settings.vercel_env,
-            timeout_s=self.settings.store_timeout_s,
-            now_ms=lambda: int(self.ambient.clock.wall() * 1000),
-        )
+        return await self._read_store.get()
 
 
 def deploy(
@@ -170,12 +162,25 @@ def _unmet(settings: Settings, catalogue: Catalogue) -> list[SettingFault]:
     return faults
 
 
-async def _redis(address: Address | None) -> "AsyncGenerator[Redis]":
-    from upstash_redis.asyncio import Redis as Upstash
+async def open_store(
+    settings: Settings, address: Address | None, wall: Callable[[], float]
+) -> "AsyncGenerator[Store]":
+    """Reach an environment's records with one credential, until the generator is closed.
+
+    Args: wall: a clock, in epoch seconds.
+    """
+    from upstash_redis.asyncio import Redis
+
+    from lib.machinery.runner.store import Store
 
     if address is None:
         raise RuntimeError("the gate let a call through that this deployment has no store for")
     # Its own retries re-send anything, also what was executed; a move knows whether it may.
-    client = Upstash(url=address.url, token=address.token, rest_retries=0, allow_telemetry=False)
+    client = Redis(url=address.url, token=address.token, rest_retries=0, allow_telemetry=False)
     async with client:
-        yield client
+        yield Store(
+            redis=client,
+            environment=settings.vercel_env,
+            timeout_s=settings.store_timeout_s,
+            now_ms=lambda: int(wall() * 1000),
+        )

@@ -27,7 +27,7 @@ async def counted(caller: Caller, per_minute: int) -> NotExecuted | StoreUnavail
     who = caller.grant.principal
     name = sha256(f"{len(who.issuer)}:{who.issuer}{who.subject}".encode()).hexdigest()
     limiter = Ratelimit(
-        redis=store.redis,  # pyright: ignore[reportArgumentType]  it is the client that `_redis` made
+        redis=store.redis,  # pyright: ignore[reportArgumentType]  it is the client that `open_store` made
         limiter=FixedWindow(max_requests=per_minute, window=WINDOW_S, unit="s"),
         prefix=f"settle:1:rate:{deployment.settings.vercel_env}",
     )

@@ -6,12 +6,11 @@ Source: PROTOCOL §3 (read), §4 (when an operator's word counts).
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from lib.contract import OperationId
-from lib.machinery.runner.record import Seen, Unreadable, decode, open_index, store_key
+from lib.machinery.runner.record import Seen, Unreadable, open_index
 from lib.machinery.runner.store import Held, Store
 from lib.machinery.runner.transitions import horizon_left_ms, in_doubt
 from lib.ops.answer import CannotError
@@ -80,7 +79,8 @@ async def open_looks(store: Store, limit: int) -> tuple[list[Look], int]:
     ids, total = await store.bounded(pipeline.exec)
     looks: list[Look] = []
     for start in range(0, len(ids), BATCH):
-        looks += await _read(store, [OperationId(each) for each in ids[start : start + BATCH]])
+        batch = [OperationId(each) for each in ids[start : start + BATCH]]
+        looks += map(Look, batch, await store.read_many(batch))
     return looks, total
 
 
@@ -125,20 +125,3 @@ async def _open_ids(store: Store) -> list[str]:
         start += IDS
         if len(page) < IDS:
             return sorted(found)
-
-
-async def _read(store: Store, ids: Sequence[OperationId]) -> list[Look]:
-    pipeline = store.redis.pipeline()
-    for operation_id in ids:
-        key = store_key(operation_id)
-        # As `Store.read`: the second GET proves that text and TTL belong together.
-        pipeline.get(key).pttl(key).get(key)
-    replies = await store.bounded(pipeline.exec)
-    looks: list[Look] = []
-    for at, operation_id in enumerate(ids):
-        text, pttl_ms, text_after = replies[3 * at : 3 * at + 3]
-        held: Held = None
-        if text_after is not None:
-            held = decode(text_after, pttl_ms=pttl_ms) if text == text_after else Unreadable()
-        looks.append(Look(operation_id, held))
-    return looks

@@ -4,17 +4,16 @@ A command needs only the names it uses: `list` works where the read-only token i
 """
 
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from upstash_redis.asyncio import Redis
 from upstash_redis.errors import UpstashError
 
 from lib.backend import connect
 from lib.machinery.builtins import builtin_queries
 from lib.machinery.catalogue import Catalogue, catalogue_of
+from lib.machinery.deployment import open_store
 from lib.machinery.runner.deadline import Clock
 from lib.machinery.runner.store import Store, StoreSilentError
 from lib.ops.answer import CannotError
@@ -59,18 +58,9 @@ def offered() -> Catalogue:
     return catalogue_of(catalogue(connect()), builtin_queries())
 
 
-@asynccontextmanager
-async def opened(here: Reached, address: Address) -> AsyncGenerator[Store]:
-    """Reach the records of this environment with one credential."""
-    # As the deployment does: its own retries would re-send what was executed.
-    redis = Redis(url=address.url, token=address.token, rest_retries=0, allow_telemetry=False)
-    async with redis:
-        yield Store(
-            redis=redis,
-            environment=here.settings.vercel_env,
-            timeout_s=here.settings.store_timeout_s,
-            now_ms=lambda: int(CLOCK.wall() * 1000),
-        )
+def opened(here: Reached, address: Address) -> AbstractAsyncContextManager[Store]:
+    """Reach the records of this environment with one credential, as the deployment does."""
+    return asynccontextmanager(open_store)(here.settings, address, CLOCK.wall)
 
 
 def reading_address(here: Reached) -> Address:

@@ -5,9 +5,10 @@ gets the same verdict as before. Each call is bounded, and the client's own retr
 Source: PROTOCOL §3; Upstash Redis REST API.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import batched
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,6 +27,7 @@ from lib.machinery.runner.record import (
 
 TRIES = 2  # per move: the second finds out what became of the first
 READS = 3  # until text and TTL belong together
+UNSTEADY = Unreadable()  # this very one: replaced during the look
 
 type Held = Seen | Unreadable | None
 type Json = Any  # a reply of the store, checked where it is read
@@ -105,20 +107,26 @@ class Store:
 
         Raises: StoreSilentError: no reply, or the record was replaced during each look.
         """
-        key = store_key(operation_id)
         for _ in range(READS):
-            pipeline = self.redis.pipeline()
-            # The second GET proves that text and TTL belong together.
-            pipeline.get(key).pttl(key).get(key)
             try:
-                text, pttl_ms, text_after = await self.bounded(pipeline.exec)
+                [held] = await self.read_many([operation_id])
             except WrongTypeError:
                 return Unreadable()
-            if text_after is None:
-                return None
-            if text == text_after:
-                return decode(text_after, pttl_ms=pttl_ms)
+            if held is not UNSTEADY:
+                return held
         raise StoreSilentError("unsteady")
+
+    async def read_many(self, operation_ids: Sequence[OperationId]) -> list[Held]:
+        """Look at records once, in one trip; one that is replaced meanwhile is `UNSTEADY`.
+
+        Raises: StoreSilentError: no reply.
+        """
+        pipeline = self.redis.pipeline()
+        for key in map(store_key, operation_ids):
+            # The second GET proves that text and TTL belong together.
+            pipeline.get(key).pttl(key).get(key)
+        replies: list[Any] = await self.bounded(pipeline.exec)
+        return [_steady(*each) for each in batched(replies, 3)]
 
     async def due(self, limit: int) -> tuple[list[OperationId], int]:
         """List the open operations that fell due, oldest first, and count all of them.
@@ -194,6 +202,12 @@ class Store:
         if record is None or not record.is_open:
             return ""
         return self.now_ms() + (record.lease_ms if record.state == "started" else 0)
+
+
+def _steady(text: str | None, pttl_ms: int, text_after: str | None) -> Held:
+    if text_after is None:
+        return None
+    return decode(text_after, pttl_ms=pttl_ms) if text == text_after else UNSTEADY
 
 
 @cache
