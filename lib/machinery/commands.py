@@ -16,8 +16,8 @@ from lib.machinery.gate.approval import Approved, Unapproved, Unasked, ask, judg
 from lib.machinery.inputs import UNFIT, InputError, command_arguments, key_problems
 from lib.machinery.outcome import Forbidden, Invalid, KeyReused, NotExecuted, Outcome
 from lib.machinery.runner.decide import NOT_BEGUN
-from lib.machinery.runner.evidence import Intent
 from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
+from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.perform import perform
 from lib.machinery.runner.record import Operation, Seen, operation
 from lib.machinery.runner.store import StoreSilentError

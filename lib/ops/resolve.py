@@ -70,15 +70,15 @@ async def resolve(store: Store, text: str, word: Word) -> Answer:
     look = Look(operation_id, await store.read(operation_id))
     heard_at = CLOCK.now()  # after the reply: an age may be told too young, never too old
     if not isinstance(look.held, Seen) or not look.held.record.is_open:
-        return _told("changed", look, store.environment)
+        return _answer("changed", look, store.environment)
     if not await is_indexed(store, operation_id):
         again = Look(operation_id, await store.read(operation_id))
         if not isinstance(again.held, Seen) or not again.held.record.is_open:
-            return _told("changed", again, store.environment)  # somebody was faster
+            return _answer("changed", again, store.environment)  # somebody was faster
         said = f"It is not open in {store.environment}: set VERCEL_ENV as its deployment has it."
         raise CannotError("other_environment", said)
     if resolvable_in_ms(look.held):
-        return _told("early", look, store.environment)
+        return _answer("early", look, store.environment)
     holding = Holding(
         store=store, clock=CLOCK, operation_id=operation_id, held=look.held, heard_at=heard_at
     )
@@ -87,7 +87,7 @@ async def resolve(store: Store, text: str, word: Word) -> Answer:
         became = await _move(holding, look.held, word)
     finally:  # also where the person interrupts it
         LOG.info(_line(holding, word, seen=look.held, became=became))
-    return _told(became, Look(operation_id, holding.held), store.environment)
+    return _answer(became, Look(operation_id, holding.held), store.environment)
 
 
 async def _move(holding: Holding, seen: Seen, word: Word) -> Became:
@@ -136,7 +136,7 @@ def _operator() -> str:
         return f"uid {os.getuid()}"
 
 
-def _told(became: Became, look: Look, environment: str) -> Answer:
+def _answer(became: Became, look: Look, environment: str) -> Answer:
     wait_ms = resolvable_in_ms(look.held) if isinstance(look.held, Seen) else None
     said = SAID[became].format(wait_s=-(-(wait_ms or 0) // 1000))
     seen = shown(look, environment)

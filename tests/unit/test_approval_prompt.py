@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from lib.contract import Call, Command, OperationId, Principal, Unaskable
 from lib.machinery.gate.approval import can_be_asked, prompt
-from lib.machinery.runner.evidence import Intent
+from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.record import Operation
 
 

@@ -82,7 +82,7 @@ class Refused(Report):
     __slots__ = ()
 
 
-class RefusedByKey(Report):
+class RefusedByKey(Refused):
     """A refusal that the backend stored under our key: it is about this very operation."""
 
     __slots__ = ()

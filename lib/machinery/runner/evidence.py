@@ -6,7 +6,7 @@ Source: PROTOCOL §1 (three answers), §6 (what an exchange proves).
 
 import json
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -21,13 +21,13 @@ from lib.contract import (
     Found,
     NotExecutedError,
     OccurredError,
-    Principal,
     RefusedError,
 )
 from lib.machinery.outcome import Fault
 from lib.machinery.runner import events as ev
 from lib.machinery.runner.fingerprint import canonical, fingerprint
-from lib.machinery.runner.record import MAX_ANSWER_BYTES, Operation, Record
+from lib.machinery.runner.intent import Intent
+from lib.machinery.runner.record import MAX_ANSWER_BYTES, Record
 
 LOG = logging.getLogger("settle.runner")
 NOT_KEPT = Fault("answer_not_kept", "It happened; the answer was too large or unfit to keep.")
@@ -35,17 +35,6 @@ SILENT = Fault("no_evidence", "The backend gave no answer that proves anything."
 CONFLICT = Fault("conflict", "The backend shows something else under this reference.")
 ABSENT = Fault("absent", "The backend knows nothing of it yet.")
 CANNOT_ASK = Fault("cannot_ask", "This deployment cannot ask the backend about it.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
-    """One command as asked for: validated arguments, and the names they lead to."""
-
-    command: Command[Any, Any]
-    arguments: BaseModel
-    principal: Principal
-    operation: Operation
-    fingerprint: str
 
 
 async def send(

@@ -15,8 +15,9 @@ from lib.machinery.outcome import Fault, Outcome
 from lib.machinery.runner import events as ev
 from lib.machinery.runner.deadline import Deadline
 from lib.machinery.runner.decide import DISPATCH_MARGIN_S, may_send
-from lib.machinery.runner.evidence import NOT_KEPT, Intent, ask, send
+from lib.machinery.runner.evidence import NOT_KEPT, ask, send
 from lib.machinery.runner.holding import STORE_RETRY_MS, Holding, uninterrupted
+from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.record import Record, guarantee
 from lib.machinery.runner.store import Store, Stored, StoreSilentError
 from lib.machinery.runner.transitions import IN_DOUBT, RETRY_MS
@@ -65,13 +66,13 @@ class _Attempt:
             if not self.is_settled:
                 await uninterrupted(self.holding.obey(self.proof or self._cancelled()))
             raise
-        return self._told(verdict)
+        return self._outcome(verdict)
 
     def _cancelled(self) -> ev.Report:
         kind = ev.NoEvidence if self.was_sent else ev.NotDone
         return kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent)
 
-    def _told(self, verdict: ev.Verdict) -> Outcome:
+    def _outcome(self, verdict: ev.Verdict) -> Outcome:
         in_full = self.proof and self.proof.in_full
         match verdict:
             case ev.Tell(out.Succeeded(fault=fault) as done) if fault == NOT_KEPT and in_full:
@@ -84,13 +85,12 @@ class _Attempt:
     async def _claim_or_wait(self) -> ev.Verdict:
         verdict = await uninterrupted(self._claim())
         for wait_s in TWIN_WAITS_S:
-            is_waiting = isinstance(verdict, ev.Tell) and isinstance(
-                verdict.outcome, out.InProgress
-            )
-            if not is_waiting or not self._has_time_after(wait_s):
-                break
-            await anyio.sleep(wait_s)
-            verdict = await uninterrupted(self._claim())
+            match verdict:
+                case ev.Tell(out.InProgress()) if self._has_time_after(wait_s):
+                    await anyio.sleep(wait_s)
+                    verdict = await uninterrupted(self._claim())
+                case _:
+                    break
         return verdict
 
     async def _claim(self) -> ev.Verdict:

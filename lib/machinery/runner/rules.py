@@ -154,9 +154,9 @@ def report_of_a_lost_record(report: ev.Report) -> ev.Decision:
 
 def refusal_to_trust(case: ev.Case[ev.Report]) -> ev.Decision | None:
     report, record = case.event, case.record
-    is_proven = isinstance(report, ev.RefusedByKey) and record.backend.sticky
-    if not isinstance(report, ev.Refused | ev.RefusedByKey):
+    if not isinstance(report, ev.Refused):
         return None
+    is_proven = isinstance(report, ev.RefusedByKey) and record.backend.sticky
     if not is_proven and (record.doubt or report.doubt):
         return None
     refused = out.Rejected(fault=report.fault, this_call=_this_call(report.own))

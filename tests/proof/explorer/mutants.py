@@ -145,7 +145,7 @@ WEAKENED: tuple[Weakened, ...] = (
     Weakened(
         "a refusal trusted from anyone",
         FENCE,
-        by.blind_to(ev.Refused, ev.RefusedByKey),
+        by.blind_to(ev.Refused),
         among("lookup", writes_late=True, attempts=2),
     ),
     Weakened(

@@ -4,24 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from lib.machinery.runner import events as ev
 from lib.machinery.runner.decide import TABLE, Rule, Table
-from lib.machinery.runner.events import (
-    Ask,
-    Case,
-    Decision,
-    Erase,
-    Keep,
-    Occurred,
-    RefusedByKey,
-    Report,
-    Run,
-    Verdict,
-    Write,
-)
 from lib.machinery.runner.record import DAY_MS, Guarantee, Record
 
 # Any: as in `decide.py`, a rule takes cases of its own event.
-type Weaken = Callable[[Rule, Case[Any]], Decision | None]
+type Weaken = Callable[[Rule, ev.Case[Any]], ev.Decision | None]
 type Name = tuple[str, str]  # of an event, and of a rule that answers it
 
 
@@ -47,7 +35,7 @@ def always(**_: Any) -> bool:
     return True
 
 
-def removed(_rule: Rule, _case: Case[Any]) -> Decision | None:
+def removed(_rule: Rule, _case: ev.Case[Any]) -> ev.Decision | None:
     """Never apply."""
     return None
 
@@ -55,7 +43,7 @@ def removed(_rule: Rule, _case: Case[Any]) -> Decision | None:
 def writing(**changes: Any) -> Weaken:
     """Apply, but store something else; a callable is given the case."""
 
-    def weaken(rule: Rule, case: Case[Any]) -> Decision | None:
+    def weaken(rule: Rule, case: ev.Case[Any]) -> ev.Decision | None:
         decision = rule(case)
         return _rewritten(decision, _given(changes, case))
 
@@ -65,9 +53,9 @@ def writing(**changes: Any) -> Weaken:
 def believing(**changes: Any) -> Weaken:
     """Apply as if the record said something else."""
 
-    def weaken(rule: Rule, case: Case[Any]) -> Decision | None:
+    def weaken(rule: Rule, case: ev.Case[Any]) -> ev.Decision | None:
         given = _given(changes, case)
-        decision = rule(Case(replace(case.record, **given), case.age_ms, case.event))
+        decision = rule(ev.Case(replace(case.record, **given), case.age_ms, case.event))
         true = {name: getattr(case.record, name) for name in given if name == "backend"}
         return _rewritten(decision, true)
 
@@ -77,109 +65,109 @@ def believing(**changes: Any) -> Weaken:
 def hearing(**changes: Any) -> Weaken:
     """Apply as if the event said something else, where it says that at all."""
 
-    def weaken(rule: Rule, case: Case[Any]) -> Decision | None:
+    def weaken(rule: Rule, case: ev.Case[Any]) -> ev.Decision | None:
         given = _given(changes, case)
         said = {name: it for name, it in given.items() if hasattr(case.event, name)}
-        return rule(Case(case.record, case.age_ms, replace(case.event, **said)))
+        return rule(ev.Case(case.record, case.age_ms, replace(case.event, **said)))
 
     return weaken
 
 
-def aged(age_ms: Callable[[Case[Any]], int]) -> Weaken:
+def aged(age_ms: Callable[[ev.Case[Any]], int]) -> Weaken:
     """Apply as if the record had that age."""
-    return lambda rule, case: rule(Case(case.record, age_ms(case), case.event))
+    return lambda rule, case: rule(ev.Case(case.record, age_ms(case), case.event))
 
 
-def held_by(case: Case[Any]) -> Record:
+def held_by(case: ev.Case[Any]) -> Record:
     """Take whoever reports for the owner."""
     return case.record
 
 
-def endless(case: Case[Any]) -> Guarantee:
+def endless(case: ev.Case[Any]) -> Guarantee:
     """The same backend, as if it never forgot a key."""
     return replace(case.record.backend, window_ms=1000 * DAY_MS)
 
 
-def keeps_refusals(case: Case[Any]) -> Guarantee:
+def keeps_refusals(case: ev.Case[Any]) -> Guarantee:
     """The same backend, as if it stored refusals under the key."""
     return replace(case.record.backend, sticky=True)
 
 
-def deduplicates(case: Case[Any]) -> Guarantee:
+def deduplicates(case: ev.Case[Any]) -> Guarantee:
     """The same backend, as if it refused a second effect."""
     return replace(case.record.backend, kind="unique")
 
 
-def my_attempt(case: Case[Any]) -> str:
+def my_attempt(case: ev.Case[Any]) -> str:
     """The attempt that asks."""
     return case.event.own.attempt
 
 
-def its_attempt(case: Case[Any]) -> str:
+def its_attempt(case: ev.Case[Any]) -> str:
     """The attempt that holds the record."""
     return case.record.attempt
 
 
-def its_age(case: Case[Any]) -> int:
+def its_age(case: ev.Case[Any]) -> int:
     """The record's age now."""
     return case.age_ms
 
 
-def its_horizon_anew(case: Case[Any]) -> int:
+def its_horizon_anew(case: ev.Case[Any]) -> int:
     """The horizon of an attempt that sends."""
     return case.record.lease_ms + case.record.backend.settle_ms
 
 
-def latest_answer(case: Case[Any]) -> str | None:
+def latest_answer(case: ev.Case[Any]) -> str | None:
     """The answer just heard."""
     return case.event.answer
 
 
-def only_the_owner(rule: Rule, case: Case[Occurred]) -> Decision | None:
+def only_the_owner(rule: Rule, case: ev.Case[ev.Occurred]) -> ev.Decision | None:
     """Accept a success from the owner alone."""
     return rule(case) if case.is_owned_by(case.event.own) else None
 
 
-def blind_to(*kinds: type[Report]) -> Weaken:
-    """Never apply to reports of these kinds."""
-    return lambda rule, case: None if isinstance(case.event, kinds) else rule(case)
+def blind_to(kind: type[ev.Report]) -> Weaken:
+    """Never apply to reports of this kind."""
+    return lambda rule, case: None if isinstance(case.event, kind) else rule(case)
 
 
-def running(rule: Rule, case: Case[Any]) -> Decision | None:
+def running(rule: Rule, case: ev.Case[Any]) -> ev.Decision | None:
     """Send where the rule would ask."""
     decision = rule(case)
-    if isinstance(decision, Keep | Write) and isinstance(decision.verdict, Ask):
-        return replace(decision, verdict=Run(decision.verdict.record))
+    if isinstance(decision, ev.Keep | ev.Write) and isinstance(decision.verdict, ev.Ask):
+        return replace(decision, verdict=ev.Run(decision.verdict.record))
     return decision
 
 
-def deleting(rule: Rule, case: Case[Report]) -> Decision | None:
+def deleting(rule: Rule, case: ev.Case[ev.Report]) -> ev.Decision | None:
     """Free the key where nothing is known."""
     decision = rule(case)
-    return Erase(decision.verdict) if isinstance(decision, Write) else decision
+    return ev.Erase(decision.verdict) if isinstance(decision, ev.Write) else decision
 
 
-def silent(rule: Rule, case: Case[Any]) -> Decision | None:
+def silent(rule: Rule, case: ev.Case[Any]) -> ev.Decision | None:
     """Raise no alarm."""
     decision = rule(case)
     return decision and replace(decision, alarm=None)
 
 
-def deaf_to_keys(rule: Rule, case: Case[Report]) -> Decision | None:
+def deaf_to_keys(rule: Rule, case: ev.Case[ev.Report]) -> ev.Decision | None:
     """Doubt even what the key itself stored."""
-    is_by_key = isinstance(case.event, RefusedByKey) and case.record.doubt
+    is_by_key = isinstance(case.event, ev.RefusedByKey) and case.record.doubt
     return None if is_by_key else rule(case)
 
 
-def _given(changes: dict[str, Any], case: Case[Any]) -> dict[str, Any]:
+def _given(changes: dict[str, Any], case: ev.Case[Any]) -> dict[str, Any]:
     return {name: it(case) if callable(it) else it for name, it in changes.items()}
 
 
-def _rewritten(decision: Decision | None, changes: dict[str, Any]) -> Decision | None:
-    if not isinstance(decision, Write):
+def _rewritten(decision: ev.Decision | None, changes: dict[str, Any]) -> ev.Decision | None:
+    if not isinstance(decision, ev.Write):
         return decision
     record = replace(decision.record, **changes)
-    verdict: Verdict = decision.verdict
-    if isinstance(verdict, Run | Ask):
+    verdict: ev.Verdict = decision.verdict
+    if isinstance(verdict, ev.Run | ev.Ask):
         verdict = type(verdict)(record)
     return replace(decision, record=record, verdict=verdict)
