@@ -1,6 +1,6 @@
 """What the store keeps of one operation, and how it is written and read back.
 
-Source: PROTOCOL §2 (key, reference), §3 (the record), §5 (horizon), §9 (retention).
+Source: PROTOCOL §2 (names), §3 (the record), §5 (settle time), §9 (retention).
 """
 
 import json

@@ -1,7 +1,7 @@
 """The rules of the transition table, each a function that decides or passes. Pure.
 
 A rule's name is its sentence; their order stands in `decide.py`.
-Source: PROTOCOL §4 (the table), §5 (classes, horizon, key window), §8 (what a retry is told).
+Source: PROTOCOL §4 (the table), §5 (classes, horizon, key window).
 """
 
 from lib.contract import ThisCall

@@ -1,6 +1,6 @@
 """From one record to the next, and from a record to what it says; pure.
 
-Source: PROTOCOL §4 ("becomes"), §5 (horizon, key window), §8 (when a retry can find out).
+Source: PROTOCOL §4 (what becomes of it), §5 (horizon, key window).
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """From any moment on, with store and backend healthy again, an operation comes to its end.
 
 A caller follows the advice it is given, the sweeper sweeps, a person looks: each alone must settle
-what its part can settle (PROTOCOL §1.2, §5, §9). Everyone of before is dead by then.
+what its part can settle (PROTOCOL §1, §5). Everyone of before is dead by then.
 """
 
 import math
