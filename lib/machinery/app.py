@@ -1,15 +1,20 @@
 """The ASGI application: routes, and what they share. One function serves them all.
 
-Source: DESIGN §2. No lifespan is needed: nothing connects before a request asks for it.
+Source: DESIGN §2. No lifespan is needed: nothing connects before a request asks for it. Starlette
+alone, for FastAPI would add a seventh to a cold start and route nothing more (docs/PERFORMANCE.md);
+an application of yours, of either kind, is mounted beside it: `app.mount("/hooks", yours)`.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
+from http import HTTPStatus
 from secrets import compare_digest
-from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lib.contract import Tool
@@ -30,80 +35,78 @@ from lib.settings import Misconfigured, Settings
 
 def create_app(
     settings: Settings | Misconfigured, tools: Sequence[Tool], ambient: Ambient
-) -> FastAPI:
+) -> Starlette:
     """Build the application of one deployment.
 
     Raises: DeclarationError: a tool contradicts itself; at import, before anything is deployed.
     """
-    catalogue = catalogue_of(tools, builtin_queries())
-    deployment = deploy(settings, catalogue, ambient)
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    app.router.routes.extend(Route(path, McpEndpoint(deployment, path)) for path in PATHS)
-    routes = Routes(deployment)
-    for path, answer in routes.table().items():
-        app.router.routes.append(Route(path, answer, methods=["GET"]))
+    deployment = deploy(settings, catalogue_of(tools, builtin_queries()), ambient)
+    pages = {
+        "/": landing,
+        "/healthz": health,
+        "/api/cron/reconcile": reconcile,
+        METADATA_PATH: resource_metadata,
+    }
+    app = Starlette(
+        routes=[
+            *(Route(path, McpEndpoint(deployment, path)) for path in PATHS),
+            *(Route(path, partial(page, deployment)) for path, page in pages.items()),
+        ],
+        exception_handlers={HTTPException: not_served},
+    )
+    app.router.redirect_slashes = False
     return app
 
 
-class Routes:
-    """What is not MCP."""
+async def landing(deployment: Deployment | Misconfigured, request: Request) -> Response:
+    """Show what this server offers and how to connect, or what it lacks."""
+    from lib.machinery.pages.landing import landing_page
 
-    def __init__(self, deployment: Deployment | Misconfigured) -> None:
-        """Serve a deployment, or say what it lacks."""
-        self.deployment = deployment
+    return landing_page(deployment, request)
 
-    def table(self) -> dict[str, Any]:
-        """Name each path and what answers it."""
-        return {
-            "/": self.landing,
-            "/healthz": self.health,
-            "/api/cron/reconcile": self.reconcile,
-            METADATA_PATH: self.resource_metadata,
-        }
 
-    async def landing(self, request: Request) -> Response:
-        """Show what this server offers and how to connect, or what it lacks."""
-        from lib.machinery.pages.landing import landing_page
+async def health(deployment: Deployment | Misconfigured, _request: Request) -> Response:
+    """Say that the process answers; nothing is asked of the store."""
+    is_ready = isinstance(deployment, Deployment)
+    environment = deployment.settings.vercel_env
+    return JSONResponse({"status": "ok", "configured": is_ready, "environment": environment})
 
-        return landing_page(self.deployment, request)
 
-    async def health(self, _request: Request) -> Response:
-        """Say that the process answers; nothing is asked of the store."""
-        platform = self.deployment.settings
-        is_ready = isinstance(self.deployment, Deployment)
-        return JSONResponse(
-            {"status": "ok", "configured": is_ready, "environment": platform.vercel_env}
-        )
+async def resource_metadata(deployment: Deployment | Misconfigured, request: Request) -> Response:
+    """Describe the resource to an OAuth client (RFC 9728)."""
+    refusal = unwelcome(request.headers, deployment.settings.hosts)
+    if refusal is not None:
+        return refusal
+    if isinstance(deployment, Misconfigured):
+        return misconfigured(deployment)
+    issuer = deployment.settings.auth_issuer
+    if issuer is None:
+        raise HTTPException(404)
+    resource = resource_url(request.scope, request.headers)
+    scopes = deployment.scopes("/mcp")
+    return JSONResponse(protected_resource_metadata(resource, issuer, scopes=scopes))
 
-    async def resource_metadata(self, request: Request) -> Response:
-        """Describe the resource to an OAuth client (RFC 9728)."""
-        deployment = self.deployment
-        refusal = unwelcome(request.headers, deployment.settings.hosts)
-        if refusal is not None:
-            return refusal
-        if isinstance(deployment, Misconfigured):
-            return misconfigured(deployment)
-        issuer = deployment.settings.auth_issuer
-        if issuer is None:
-            return JSONResponse({"error": {"code": "not_found"}}, status_code=404)
-        resource = resource_url(request.scope, request.headers)
-        scopes = deployment.scopes("/mcp")
-        return JSONResponse(protected_resource_metadata(resource, issuer, scopes=scopes))
 
-    async def reconcile(self, request: Request) -> Response:
-        """Run the sweeper once."""
-        deployment = self.deployment
-        if isinstance(deployment, Misconfigured):
-            return misconfigured(deployment)
-        secret = deployment.settings.cron_secret
-        if secret is None:
-            return refusal_of(503, "cron_secret_missing", "Set CRON_SECRET to let the sweeper run.")
-        given = request.headers.get("authorization", "")
-        if not compare_digest(given.encode(), f"Bearer {secret}".encode()):
-            return refusal_of(401, "unauthorized", "The sweeper needs its secret.")
-        if not deployment.reach.has_commands:
-            return JSONResponse({"looked": 0, "settled": 0, "in_doubt": 0, "left": 0})
-        return await _swept(deployment)
+async def reconcile(deployment: Deployment | Misconfigured, request: Request) -> Response:
+    """Run the sweeper once."""
+    if isinstance(deployment, Misconfigured):
+        return misconfigured(deployment)
+    secret = deployment.settings.cron_secret
+    if secret is None:
+        return refusal_of(503, "cron_secret_missing", "Set CRON_SECRET to let the sweeper run.")
+    given = request.headers.get("authorization", "")
+    if not compare_digest(given.encode(), f"Bearer {secret}".encode()):
+        return refusal_of(401, "unauthorized", "The sweeper needs its secret.")
+    if not deployment.reach.has_commands:
+        return JSONResponse({"looked": 0, "settled": 0, "in_doubt": 0, "left": 0})
+    return await _swept(deployment)
+
+
+async def not_served(_request: Request, fault: Exception) -> Response:
+    """Answer for a path or a method that is not here."""
+    known = fault if isinstance(fault, HTTPException) else HTTPException(500)
+    code = HTTPStatus(known.status_code).name.lower()
+    return JSONResponse({"error": {"code": code}}, known.status_code, known.headers)
 
 
 async def _swept(deployment: Deployment) -> Response:

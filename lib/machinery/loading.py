@@ -1,6 +1,6 @@
 """Imports with the garbage collector at rest: what a module defines stays, so looking is lost work.
 
-Most of a cold start is the import of the SDK and of FastAPI, whose classes are many thousand
+Most of a cold start is the import of the SDK and of pydantic, whose classes are many thousand
 objects; the collector would walk them again and again.
 Source: `gc.freeze` of the standard library; `tests/bench` measures what it saves.
 """

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from secrets import token_hex
 
-from fastapi import FastAPI
 from pydantic import BaseModel
+from starlette.applications import Starlette
 
 from lib.machinery.loading import loading
 from tests.bench.items import ITEM
@@ -92,7 +92,7 @@ class Unread:
         """Do nothing."""
 
 
-def memory_app(count: int = 2) -> FastAPI:
+def memory_app(count: int = 2) -> Starlette:
     """Build the application as `api/index.py` does, with these tools."""
     logging.getLogger("settle").addHandler(logging.StreamHandler(Unread()))
     open_logs()

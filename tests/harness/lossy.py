@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import httpx
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from lib.settings import Settings
 from tests.harness.kinds import KINDS, Kind, new_item
@@ -30,7 +30,7 @@ EXPIRING = {
 LIMIT_S = 60
 
 
-def every_class_in_process(stack: Stack, **env: str) -> FastAPI:
+def every_class_in_process(stack: Stack, **env: str) -> Starlette:
     """Build the application with a command of every class; `update_item` settles in 1.5 s.
 
     Args: env: an empty text unsets a name.

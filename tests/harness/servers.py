@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import IO
 
 import httpx
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from lib.backend import connect
 from lib.contract import Tool
@@ -31,7 +31,7 @@ from tests.harness.wire import PLAIN
 ROOT = Path(__file__).parents[2]
 START_S = 20.0
 # An application lives as long as its process: its clients close with their loop, not before.
-_KEPT: deque[FastAPI] = deque(maxlen=32)
+_KEPT: deque[Starlette] = deque(maxlen=32)
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ def in_process(
     clock: Clock | None = None,
     tools: Sequence[Tool] | None = None,
     platform_end: Callable[[], float | None] = lambda: None,
-) -> FastAPI:
+) -> Starlette:
     """Build the application here, from the same names; `tools` replaces the example's."""
     import_module("lib.machinery.tool_call")  # its first import would count against a call's time
     import_module("lib.machinery.server")
@@ -121,7 +121,7 @@ def settings_of(env: dict[str, str]) -> Settings | Misconfigured:
     return checked(Settings(**{name.lower(): value for name, value in env.items()}))  # pyright: ignore[reportArgumentType]
 
 
-def client_of(app: FastAPI) -> httpx.AsyncClient:
+def client_of(app: Starlette) -> httpx.AsyncClient:
     """Speak HTTP to an application in this process."""
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1", timeout=30

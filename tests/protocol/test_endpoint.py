@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from tests.harness.servers import client_of, in_process
 from tests.harness.stack import READ_KEY, WRITE_KEY, Stack
@@ -186,3 +187,34 @@ async def test_queries_cost_no_store_round_trip(stack: Stack) -> None:
     async with client_of(in_process(stack.env())) as http:
         await Mcp(http=http).call("list_items")
     assert stack.front.exchanges == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nothing", 404, "not_found"),
+        ("POST", "/mcp/", 404, "not_found"),
+        ("GET", "/.well-known/oauth-protected-resource/mcp", 404, "not_found"),
+        ("POST", "/healthz", 405, "method_not_allowed"),
+    ],
+)
+async def test_what_is_not_served_is_told_as_json(
+    stack: Stack, method: str, path: str, status: int, code: str
+) -> None:
+    async with client_of(in_process(stack.env())) as http:
+        answer = await http.request(method, path)
+    assert (answer.status_code, answer.json()) == (status, {"error": {"code": code}})
+
+
+async def test_an_application_of_yours_is_mounted_beside_the_server(stack: Stack) -> None:
+    yours, app = FastAPI(), in_process(stack.env())
+    yours.get("/{number}")(double)
+    app.mount("/hooks", yours)
+    async with client_of(app) as http:
+        answers = [(await http.get(f"/hooks/{number}")).json() for number in (2, 21)]
+        listed = await Mcp(http=http).result("tools/list")
+    assert (answers, len(listed["tools"])) == ([4, 42], 9)
+
+
+async def double(number: int) -> int:
+    return 2 * number
