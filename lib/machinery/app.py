@@ -117,7 +117,6 @@ async def _swept(deployment: Deployment) -> Response:
     sweeper = Sweeper(
         store=await deployment.store(),
         deadline=deadline,
-        limits=deployment.limits(),
         find=deployment.catalogue.find_command,
         new_id=deployment.ambient.new_id,
     )

@@ -15,8 +15,7 @@ from lib.machinery.catalogue import Catalogue
 from lib.machinery.gate.auth import Authenticator
 from lib.machinery.gate.decide import COMMAND_SCOPE, QUERY_SCOPE, Denied, Grant, Reach, decide
 from lib.machinery.loading import loading
-from lib.machinery.runner.deadline import Clock, Deadline, Limits
-from lib.machinery.runner.record import SETTLE_MS
+from lib.machinery.runner.deadline import SETTLE_MS, Clock, Deadline, Limits
 from lib.settings import Address, Misconfigured, SettingFault, Settings
 
 if TYPE_CHECKING:
@@ -107,17 +106,13 @@ class Deployment:
         return Deadline(
             clock=clock,
             started=clock.now(),
-            limits=self.limits(),
+            limits=Limits(
+                max_duration_s=self.settings.max_duration_s,
+                backend_timeout_s=self.settings.backend_timeout_s,
+                commit_budget_s=self.settings.commit_budget_s,
+                kill_slack_s=self.settings.kill_slack_s,
+            ),
             ends_wall_s=self.ambient.platform_end(),
-        )
-
-    def limits(self) -> Limits:
-        """Bound every request alike."""
-        return Limits(
-            max_duration_s=self.settings.max_duration_s,
-            backend_timeout_s=self.settings.backend_timeout_s,
-            commit_budget_s=self.settings.commit_budget_s,
-            kill_slack_s=self.settings.kill_slack_s,
         )
 
     async def store(self) -> "Store":

@@ -19,7 +19,7 @@ from mcp.types import (
     InputRequiredResult,
 )
 
-from lib.machinery.runner.evidence import Intent
+from lib.machinery.runner.intent import Intent
 
 NAME = "approval"
 STATE_TTL_S = 600  # long enough to read a prompt, short enough to mean it

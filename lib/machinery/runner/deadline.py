@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+SETTLE_MS = 60_000  # what may still be in flight, for classes that declare no settle time
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

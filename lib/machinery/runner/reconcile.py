@@ -12,7 +12,7 @@ from typing import Any
 
 from lib.contract import Command, OperationId
 from lib.machinery.outcome import InDoubt, InProgress, StoreUnavailable, Succeeded
-from lib.machinery.runner.deadline import Deadline, Limits
+from lib.machinery.runner.deadline import Deadline
 from lib.machinery.runner.events import Ask, Run, Sweep, Tell, Verdict
 from lib.machinery.runner.evidence import ask
 from lib.machinery.runner.holding import Holding
@@ -44,7 +44,6 @@ class Sweeper:
 
     store: Store
     deadline: Deadline
-    limits: Limits
     find: Callable[[str], Command[Any, Any] | None]
     new_id: Callable[[], str]
 
@@ -72,7 +71,8 @@ class Sweeper:
 
     def _has_time(self) -> bool:
         clock = self.deadline.clock
-        needed_s = self.limits.backend_timeout_s + self.limits.commit_budget_s
+        limits = self.deadline.limits
+        needed_s = limits.backend_timeout_s + limits.commit_budget_s
         is_within_budget = clock.since(self.deadline.started) < BUDGET_S
         return is_within_budget and self.deadline.remaining_s() > min(needed_s, BUDGET_S)
 

@@ -14,6 +14,7 @@ from pydantic_core import from_json
 
 from lib.contract import BackendClass, Keyed, Lookup, OperationId, Principal, Unaskable, Unique
 from lib.machinery.outcome import Fault
+from lib.machinery.runner.deadline import SETTLE_MS
 
 VERSION = 1
 DAY_MS = 24 * 3600 * 1000
@@ -21,7 +22,6 @@ OPEN_TTL_MS = 90 * DAY_MS  # longer than every closed record: a doubt outlives w
 COMMITTED_TTL_MS = 30 * DAY_MS
 REJECTED_TTL_MS = DAY_MS
 MAX_ANSWER_BYTES = 64 * 1024
-SETTLE_MS = 60_000  # what may still be in flight, for classes that declare no settle time
 
 # Canonical for what a record holds: plain names, whole numbers, strings. A fifth of the general
 # library's time, twice per command; a test compares the two.
