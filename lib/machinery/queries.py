@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
 from pydantic import BaseModel
 
 from lib.contract import (
@@ -24,6 +23,7 @@ from lib.contract import (
 from lib.machinery.caller import Caller
 from lib.machinery.inputs import InputError, query_arguments
 from lib.machinery.paging import MAX_BYTES, Cursors, RowTooLargeError, cut
+from lib.machinery.runner.adapter import heard
 from lib.machinery.runner.evidence import declared_fields
 
 LOG = logging.getLogger("settle.calls")
@@ -92,9 +92,8 @@ async def _performed(
 ) -> dict[str, Any]:
     timeout_s = min(caller.deployment.settings.backend_timeout_s, caller.deadline.remaining_s())
     try:
-        with anyio.fail_after(timeout_s):
-            call = Call(principal=caller.grant.principal, timeout_s=timeout_s)
-            result = await query.perform(arguments, call)
+        call = Call(principal=caller.grant.principal, timeout_s=timeout_s)
+        result = await heard(query.perform, arguments, call, timeout_s=timeout_s)
         return declared_fields(query.result, result)
     except (BackendError, InputError, QueryError):
         raise

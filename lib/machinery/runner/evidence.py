@@ -11,7 +11,6 @@ from functools import cache
 from hashlib import sha256
 from typing import Any
 
-import anyio
 from pydantic import BaseModel, TypeAdapter
 
 from lib.contract import (
@@ -25,6 +24,7 @@ from lib.contract import (
 )
 from lib.machinery.outcome import Fault
 from lib.machinery.runner import events as ev
+from lib.machinery.runner.adapter import heard
 from lib.machinery.runner.fingerprint import canonical, fingerprint
 from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.record import MAX_ANSWER_BYTES, Record
@@ -46,8 +46,7 @@ async def send(
     """
     call = Call(principal=intent.principal, timeout_s=timeout_s, reference=own.reference)
     try:
-        with anyio.fail_after(timeout_s):
-            result = await intent.command.perform(intent.arguments, call)
+        result = await heard(intent.command.perform, intent.arguments, call, timeout_s=timeout_s)
     except OccurredError as fault:
         is_duplicate = fault.code == "duplicate"
         declared = intent.command.result
@@ -77,8 +76,7 @@ async def ask(
         return _unclear(own, CANNOT_ASK)
     call = Call(principal=own.principal, timeout_s=timeout_s, reference=own.reference)
     try:
-        with anyio.fail_after(timeout_s):
-            found = await command.ask(call)
+        found = await heard(command.ask, call, timeout_s=timeout_s)
         return _compared(command.result, own, found, asked_age_ms)
     except BackendError as fault:
         return _unclear(own, _fault(fault))
