@@ -2,7 +2,7 @@
 
 `uv run --group peers python -m tests.bench [--quick] [--json FILE] [--docs]`. Linux. The least of n
 is reported, of CPU where it can be: other work on the machine adds, and never takes away. With
-`--docs` the figures of docs/PERFORMANCE.md and its plot are written anew.
+`--docs` the figures of docs/PERFORMANCE.md and README.md are written anew, and the plot.
 """
 
 import argparse
@@ -25,15 +25,16 @@ from tests.bench.cold import Start, Started, cold_start, raw
 from tests.bench.deployed import linked, own_requirements, sizes
 from tests.bench.growth import growth
 from tests.bench.lanes import spread
-from tests.bench.report import growth_tables, plot, table
+from tests.bench.report import brief_table, growth_tables, plot, table
 from tests.bench.rows import rows
 from tests.bench.warm import warm
 from tests.harness.servers import ROOT
 from tests.harness.stack import Stack, running_stack
 
 PAGE = ROOT / "docs" / "PERFORMANCE.md"
+README = ROOT / "README.md"
 PLOT = ROOT / "docs" / "performance.svg"
-PARTS = re.compile(r"(<!-- (table|growth|machine|bundle) -->\n).*?(<!-- end -->)", re.DOTALL)
+PARTS = re.compile(r"(<!-- (table|brief|growth|machine|bundle) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
@@ -81,12 +82,14 @@ def write_docs(found: dict[str, Any]) -> None:
     machine = ", ".join(f"{name} {value}" for name, value in found["machine"].items())
     parts = {
         "table": table(rows(found)),
+        "brief": brief_table(rows(found)),
         "growth": growth_tables(found["growth"]),
         "machine": machine,
         "bundle": f"| package | MB |\n|---|---|\n{bundle}",
     }
-    page = PARTS.sub(lambda at: f"{at[1]}\n{parts[at[2]]}\n\n{at[3]}", PAGE.read_text())
-    PAGE.write_text(page)
+    for page in (PAGE, README):
+        written = PARTS.sub(lambda at: f"{at[1]}\n{parts[at[2]]}\n\n{at[3]}", page.read_text())
+        page.write_text(written)
     PLOT.write_text(plot(found["growth"]["calls_at_once"]))
 
 
@@ -145,7 +148,7 @@ def _cold(starts: dict[str, Start], bytecode: Path, *, rounds: int) -> dict[str,
 
 
 def _machine() -> dict[str, Any]:
-    names = ("mcp", "fastapi", "starlette", "fastmcp", "pydantic", "uvicorn")
+    names = ("mcp", "starlette", "fastmcp", "pydantic", "uvicorn")
     return {
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",

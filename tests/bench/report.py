@@ -1,6 +1,7 @@
 """The figures as a person reads them: tables in Markdown, and one plot in SVG."""
 
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from tests.bench.rows import Row
@@ -21,6 +22,17 @@ def table(rows: list[Row]) -> str:
         median = "" if row.median is None else f"{row.median:g}"
         cells = (row.what, row.against, row.measured, value, median, f"≤ {row.target:g}", met)
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def brief_table(rows: list[Row]) -> str:
+    """Write the same in few lines: the ratios of the least, and what they should be."""
+    lines = ["| what | measured | target |", "|---" * 3 + "|"]
+    for brief, group in groupby(rows, key=lambda row: row.brief):
+        shared = list(group)
+        values = " / ".join("" if row.value is None else f"{row.value:g}" for row in shared)
+        targets = " / ".join(f"{target:g}" for target in dict.fromkeys(r.target for r in shared))
+        lines.append(f"| {brief} | {values} | ≤ {targets} |")
     return "\n".join(lines)
 
 
