@@ -8,10 +8,10 @@ from lib.machinery.runner.perform import TWIN_WAITS_S
 COLD = "cold start to `tools/list`, CPU / wall, against"
 FIRST = "first `/healthz` / `/` / 401, CPU, against the bare SDK server's cold start"
 BEYOND = "command beyond a query, CPU, against one `httpx` POST to the store"
+QUERY = "query, CPU, against the bare SDK server / FastMCP"
 LISTING = "`tools/list` of 500 tools, CPU of each, against 5 tools"
 MEMORY = "peak memory, against bare SDK server"
-COMMAND = "command: round trips to the store / billed commands"
-REPLAY = "replay: the same"
+STORE = "command: round trips to the store / billed; replay: the same"
 DUPLICATES = "64 duplicates at once: effects / round trips of each, its waiting included"
 
 
@@ -81,7 +81,7 @@ def _warm(cpu: dict[str, Any], by: str) -> list[Row]:
     what = "query tools/call, CPU"
     return [
         *(
-            _ratio((what, against, f"query, CPU, against {against}"), pair, target)
+            _ratio((what, against, QUERY), pair, target)
             for against, pair, target in (
                 ("bare SDK server", (ms["query"], ms["query, bare"]), 1.25),
                 ("FastMCP", (ms["query"], ms.get("query, peer")), 0.80),
@@ -100,10 +100,10 @@ def _counted(found: dict[str, Any]) -> list[Row]:
     store = found["warm"]["store"]
     of_duplicates = store["duplicates"]
     counts = [
-        ("command: store round trips", COMMAND, store["command"]["round_trips"], 2),
-        ("command: billed store commands", COMMAND, store["command"]["billed"], 7),
-        ("replay: store round trips", REPLAY, store["replay"]["round_trips"], 1),
-        ("replay: billed store commands", REPLAY, store["replay"]["billed"], 3),
+        ("command: store round trips", STORE, store["command"]["round_trips"], 2),
+        ("command: billed store commands", STORE, store["command"]["billed"], 7),
+        ("replay: store round trips", STORE, store["replay"]["round_trips"], 1),
+        ("replay: billed store commands", STORE, store["replay"]["billed"], 3),
         ("64 duplicates at once: effects", DUPLICATES, of_duplicates["effects"], 1),
         (
             "64 duplicates at once: round trips of each, 4 looks at most while it waits",

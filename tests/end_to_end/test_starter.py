@@ -71,8 +71,8 @@ def add_query_and_command(tree: Path) -> None:
         "lib/tools/__init__.py",
         {
             "    create_item,\n": "    create_spare,\n",
-            "    get_item,\n": "    get_stock,\n",
-            "        get_item(items),\n": "        get_stock(items),\n",
+            "    list_items,\n": "    list_spares,\n",
+            "        list_items(items),\n": "        list_spares(items),\n",
             "        create_item(items),\n": "        create_spare(items),\n",
         },
     )
@@ -100,9 +100,9 @@ async def copy_an_item(stack: Stack, url: str) -> None:
         first, again = [
             await mcp.settle("create_spare", item_id="i1", idempotency_key="k") for _ in "12"
         ]
-        stock = await mcp.call("get_stock", item_id=first["result"]["id"])
+        spares = await mcp.call("list_spares", item_id="i1")
     assert (first["outcome"], again["this_call"]) == ("succeeded", "replayed")
-    assert stock["structuredContent"] == {"quantity": 1}
+    assert spares["structuredContent"] == {"items": [first["result"]], "next_cursor": None}
     assert stack.items.effects().created == 1
 
 
