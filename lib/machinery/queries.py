@@ -23,7 +23,7 @@ from lib.contract import (
 from lib.machinery.caller import Caller
 from lib.machinery.inputs import InputError, query_arguments
 from lib.machinery.paging import MAX_BYTES, Cursors, RowTooLargeError, cut
-from lib.machinery.runner.adapter import heard
+from lib.machinery.runner.adapter import heard, said
 from lib.machinery.runner.evidence import declared_fields
 
 LOG = logging.getLogger("settle.calls")
@@ -108,15 +108,16 @@ def _failed(query: Query[Any, Any], fault: Exception) -> QueryError:
     return QueryError("This server failed to answer. Nothing was changed.")
 
 
-def _sentence(fault: BackendError) -> str:
-    match fault:
-        case BackendSilentError(code="timeout"):
+def _sentence(error: BackendError) -> str:
+    fault, after_ms = said(error)
+    match error:
+        case BackendSilentError() if fault.code == "timeout":
             return "The backend did not answer in time. Nothing was changed; try again."
         case BackendSilentError():
             return (
                 f"The backend gave no usable answer ({fault.code}). Nothing was changed; try again."
             )
-        case NotExecutedError(after_ms=after_ms):
+        case NotExecutedError():
             wait = f" in {math.ceil(after_ms / 1000)} s" if after_ms else ""
             return f"The backend cannot answer now ({fault.code}). Try again{wait}."
         case _:

@@ -1,12 +1,19 @@
 """The seam where code of yours is awaited: however that ends, it ends no more than the one call.
 
-Source: PROTOCOL §1 (three answers), §7 (our own cancellation).
+Source: PROTOCOL §1 (three answers), §6 (how long a wait may be), §7 (our own cancellation).
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 
 import anyio
+
+from lib.contract import BackendError
+from lib.machinery.outcome import Fault
+
+MAX_CHARS = 2_000  # of a code or a sentence
+MAX_WAIT_MS = 3_600_000
 
 
 class StrayError(Exception):
@@ -34,3 +41,30 @@ async def heard[*Args, T](
         raise StrayError(type(fault).__name__) from fault
     except BaseException as fault:
         raise StrayError(type(fault).__name__) from fault
+
+
+def said(error: BackendError) -> tuple[Fault, int | None]:
+    """Give an error's code, sentence and wait as what they are declared to be, whatever they are.
+
+    A record that holds anything else could not be stored, or not be read again.
+    """
+    fields = (getattr(error, name, None) for name in ("code", "message", "after_ms"))
+    code, message, after_ms = fields
+    return Fault(_text(code, missing="unnamed"), _text(message, missing="")), _wait_ms(after_ms)
+
+
+def _text(value: object, *, missing: str) -> str:
+    if value is None:
+        return missing
+    try:
+        text = value if isinstance(value, str) else str(value)
+    except Exception:  # noqa: BLE001  a tool's own __str__
+        text = type(value).__name__
+    return text[:MAX_CHARS].encode("utf-8", "replace").decode()
+
+
+def _wait_ms(value: object) -> int | None:
+    if not isinstance(value, int | float):
+        return None
+    clamped = min(max(value, 0), MAX_WAIT_MS)
+    return None if math.isnan(clamped) else math.ceil(clamped)

@@ -24,7 +24,7 @@ from lib.contract import (
 )
 from lib.machinery.outcome import Fault
 from lib.machinery.runner import events as ev
-from lib.machinery.runner.adapter import heard
+from lib.machinery.runner.adapter import heard, said
 from lib.machinery.runner.fingerprint import canonical, fingerprint
 from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.record import MAX_ANSWER_BYTES, Record
@@ -47,21 +47,29 @@ async def send(
     call = Call(principal=intent.principal, timeout_s=timeout_s, reference=own.reference)
     try:
         result = await heard(intent.command.perform, intent.arguments, call, timeout_s=timeout_s)
-    except OccurredError as fault:
-        is_duplicate = fault.code == "duplicate"
-        declared = intent.command.result
-        return _heard(declared, own, fault.result, code=fault.code, was_recovered=is_duplicate)
-    except RefusedError as fault:
-        kind = ev.RefusedByKey if fault.by_key else ev.Refused
-        return kind(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
-    except NotExecutedError as fault:
-        return ev.NotDone(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
-    except BackendError as fault:
-        return ev.NoEvidence(own=own, fault=_fault(fault), after_ms=fault.after_ms, doubt=doubt)
+    except OccurredError as error:
+        code, shown = said(error)[0].code, getattr(error, "result", None)
+        is_duplicate = code == "duplicate"
+        return _heard(intent.command.result, own, shown, code=code, was_recovered=is_duplicate)
+    except BackendError as error:
+        fault, after_ms = said(error)
+        return _report_of(error)(own=own, fault=fault, after_ms=after_ms, doubt=doubt)
     except Exception as fault:  # noqa: BLE001  three answers: an unknown fault proves nothing
         _log_unknown(fault)
         return ev.NoEvidence(own=own, fault=SILENT, doubt=doubt)
     return _heard(intent.command.result, own, result)
+
+
+def _report_of(error: BackendError) -> type[ev.Report]:
+    match error:
+        case RefusedError(by_key=True):
+            return ev.RefusedByKey
+        case RefusedError():
+            return ev.Refused
+        case NotExecutedError():
+            return ev.NotDone
+        case _:
+            return ev.NoEvidence
 
 
 async def ask(
@@ -78,8 +86,8 @@ async def ask(
     try:
         found = await heard(command.ask, call, timeout_s=timeout_s)
         return _compared(command.result, own, found, asked_age_ms)
-    except BackendError as fault:
-        return _unclear(own, _fault(fault))
+    except BackendError as error:
+        return _unclear(own, said(error)[0])
     except Exception as fault:  # noqa: BLE001  as above
         _log_unknown(fault)
         return _unclear(own, SILENT)
@@ -149,10 +157,6 @@ def declared_fields(declared: type[BaseModel], result: BaseModel) -> dict[str, A
 def _adapter(declared: type[BaseModel]) -> TypeAdapter[BaseModel]:
     # A model's own dump would add what a subclass has; an adapter costs more than a whole dump.
     return TypeAdapter(declared)
-
-
-def _fault(error: BackendError) -> Fault:
-    return Fault(error.code, error.message)
 
 
 def _log_unknown(fault: Exception) -> None:
