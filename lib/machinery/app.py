@@ -76,7 +76,7 @@ async def resource_metadata(deployment: Deployment | Misconfigured, request: Req
     """Describe the resource to an OAuth client (RFC 9728)."""
     refusal = unwelcome(request.headers, deployment.settings.hosts)
     if refusal is not None:
-        return refusal
+        return refusal_of(*refusal)
     if isinstance(deployment, Misconfigured):
         return misconfigured(deployment)
     issuer = deployment.settings.auth_issuer

@@ -38,16 +38,23 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers, deployment = Headers(scope=scope), self.deployment
+        exchange = _Exchange(scope, receive, send, headers)
         refusal = unwelcome(headers, deployment.settings.hosts)
-        if refusal is None and scope["method"] != "POST":
-            # A stateless GET stream would stay open, and be billed, until maxDuration.
-            refusal = Response(status_code=405, headers={"Allow": "POST"})
         if refusal is not None:
-            await refusal(scope, receive, send)
+            self._audit_unwelcome(exchange, code=refusal[1])
+            await exchange.answer(refusal_of(*refusal))
+        elif scope["method"] != "POST":
+            # A stateless GET stream would stay open, and be billed, until maxDuration.
+            await exchange.answer(Response(status_code=405, headers={"Allow": "POST"}))
         elif isinstance(deployment, Misconfigured):
-            await misconfigured(deployment)(scope, receive, send)
+            await exchange.answer(misconfigured(deployment))
         else:
-            await self._serve(_Exchange(scope, receive, send, headers), deployment)
+            await self._serve(exchange, deployment)
+
+    def _audit_unwelcome(self, exchange: "_Exchange", *, code: str) -> None:
+        if isinstance(self.deployment, Deployment):  # another one has no clock, and serves nobody
+            origin = _origin(exchange, self.path, self.deployment)
+            audit_stranger(self.deployment.deadline(), origin, reason=code)
 
     async def _serve(self, exchange: "_Exchange", deployment: Deployment) -> None:
         deadline = deployment.deadline()
@@ -137,14 +144,14 @@ def misconfigured(deployment: Misconfigured) -> Response:
     return JSONResponse({"error": error}, status_code=503)
 
 
-def unwelcome(headers: Headers, hosts: frozenset[str]) -> Response | None:
-    """Refuse a Host that is not ours, and an Origin from elsewhere."""
+def unwelcome(headers: Headers, hosts: frozenset[str]) -> tuple[int, str, str] | None:
+    """Refuse a Host that is not ours, and an Origin from elsewhere: status, code and sentence."""
     if host_name(headers.get("host", "")) not in hosts:
         text = "This host name is not served here; ALLOWED_HOSTS can add it."
-        return refusal_of(421, "host_not_allowed", text)
+        return 421, "host_not_allowed", text
     scheme, _, host = headers.get("origin", "").partition("://")
     if "origin" in headers and (scheme not in {"http", "https"} or host_name(host) not in hosts):
-        return refusal_of(403, "origin_not_allowed", "Requests from this origin are refused.")
+        return 403, "origin_not_allowed", "Requests from this origin are refused."
     return None
 
 

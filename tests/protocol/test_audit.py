@@ -127,6 +127,24 @@ async def test_every_decision_writes_one_line_of_the_documented_schema(stack: St
         check_schema(line)
 
 
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ({"Host": "evil.example"}, "host_not_allowed"),
+        ({"Origin": "https://evil.example"}, "origin_not_allowed"),
+    ],
+)
+async def test_a_foreign_host_or_origin_is_refused_in_one_line(
+    stack: Stack, headers: dict[str, str], reason: str
+) -> None:
+    with audit_lines() as lines:
+        async with client_of(in_process(stack.env())) as http:
+            await http.post("/mcp", headers={"Authorization": f"Bearer {READ_KEY}", **headers})
+    assert [brief(line) for line in lines] == [(None, None, None, "refuse", reason, None, None)]
+    for line in lines:
+        check_schema(line)
+
+
 async def test_an_approval_writes_the_question_and_the_answer(stack: Stack) -> None:
     with audit_lines() as lines:
         async with client_of(in_process(stack.env())) as http:
