@@ -27,7 +27,7 @@ from lib.machinery.runner import events as ev
 from lib.machinery.runner.adapter import heard, said
 from lib.machinery.runner.fingerprint import canonical, fingerprint
 from lib.machinery.runner.intent import Intent
-from lib.machinery.runner.record import MAX_ANSWER_BYTES, Record
+from lib.machinery.runner.record import Record, is_fit_to_keep
 
 LOG = logging.getLogger("settle.runner")
 NOT_KEPT = Fault("answer_not_kept", "It happened; the answer was too large or unfit to keep.")
@@ -126,10 +126,11 @@ def _heard(
         return replace(heard, fault=unread) if code else heard
     try:
         text = canonical(declared_fields(declared, result))
-    except ValueError:  # pydantic's, and UnfitForJsonError
+    except Exception as fault:  # noqa: BLE001  a tool's own model may raise anything: it occurred
+        _log_unknown(fault)
         return replace(heard, fault=NOT_KEPT, in_full=_uncanonical(declared, result))
     heard = replace(heard, digest=sha256(text).hexdigest(), in_full=text.decode())
-    if len(text) > MAX_ANSWER_BYTES:
+    if not is_fit_to_keep(text):
         return replace(heard, fault=NOT_KEPT)
     return replace(heard, answer=heard.in_full)
 
@@ -139,7 +140,7 @@ def _uncanonical(declared: type[BaseModel], result: BaseModel) -> str | None:
     try:
         text = json.dumps(declared_fields(declared, result), allow_nan=False, ensure_ascii=False)
         return text.encode().decode()  # a lone surrogate is no text
-    except ValueError:
+    except Exception:  # noqa: BLE001  as above
         return None
 
 

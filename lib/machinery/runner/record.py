@@ -171,6 +171,15 @@ def decode(text: str, *, pttl_ms: int) -> Seen | Unreadable:
     return Seen(record=Record(**fields), text=text, age_ms=age_ms)
 
 
+def is_fit_to_keep(answer: bytes) -> bool:
+    """Tell whether a record that holds this JSON text can be stored, and read back."""
+    try:
+        from_json(answer)
+    except ValueError:  # nested more than 200 levels deep
+        return False
+    return len(answer) <= MAX_ANSWER_BYTES
+
+
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Versioned(Record):
