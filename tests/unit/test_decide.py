@@ -43,7 +43,7 @@ def fresh(attempt: str = "me", kind: str = "none") -> Record:
 
 
 @cache
-def _stored(state: str, kind: str) -> tuple[Record | None, int]:
+def stored(state: str, kind: str) -> tuple[Record | None, int]:
     mine, other = fresh("me", kind), fresh("other", kind)
     in_doubt = replace(other, state="in_doubt", doubt=True, horizon_ms=SETTLE, fault=FAULT)
     done = replace(other, state="committed", answer="a", digest="a")
@@ -64,7 +64,7 @@ def _stored(state: str, kind: str) -> tuple[Record | None, int]:
     }[state]
 
 
-def _event(name: str, kind: str, record: Record | None) -> ev.Event:
+def event_of(name: str, kind: str, record: Record | None) -> ev.Event:
     is_mine = record is not None and record.state == "started" and record.attempt == "me"
     own = record if record is not None and is_mine else fresh("me", kind)
 
@@ -172,7 +172,7 @@ SAYS = {
 }
 
 
-def _becomes(record: Record | None, decision: ev.Decision) -> str:
+def became(record: Record | None, decision: ev.Decision) -> str:
     conflict = ": conflict" if decision.alarm else ""
     match decision:
         case ev.Keep():
@@ -188,7 +188,7 @@ def _becomes(record: Record | None, decision: ev.Decision) -> str:
             return new.state + conflict
 
 
-def _gets(decision: ev.Decision) -> str:
+def gets_of(decision: ev.Decision) -> str:
     match decision.verdict:
         case ev.Run():
             return "run"
@@ -208,6 +208,6 @@ def test_every_record_meets_every_event_as_one_row_of_the_table_says(kind: str) 
             for states, events, kinds, becomes, gets in ROWS
             if state in states.split() and event in events.split() and kind in kinds.split()
         ]
-        record, age_ms = _stored(state, kind)
-        decision = decide(record, age_ms, _event(event, kind, record))
-        assert rows == [(_becomes(record, decision), _gets(decision))], (state, event, kind)
+        record, age_ms = stored(state, kind)
+        decision = decide(record, age_ms, event_of(event, kind, record))
+        assert rows == [(became(record, decision), gets_of(decision))], (state, event, kind)
