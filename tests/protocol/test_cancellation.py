@@ -15,10 +15,12 @@ import pytest
 from lib.dev.faults import ResetBefore
 from lib.dev.serving import serve
 from lib.dev.store_faults import nth
+from lib.tools.items import UpdateItem
 from tests.harness.kinds import KINDS, moves, new_item
 from tests.harness.lossy import Callers, every_class_in_process, lossy_client
 from tests.harness.nursery import Nursery
 from tests.harness.seams import Executes, Stopped
+from tests.harness.seeds import LOOKUP, seeds_of
 from tests.harness.servers import client_at
 from tests.harness.stack import Stack
 from tests.harness.wire import LEGACY, MODERN, Mcp
@@ -136,6 +138,26 @@ async def test_what_was_heard_outlives_a_cancellation_and_a_silent_store_togethe
         await cancelled(callers, COMMIT_LOST)
         assert await known(callers, Mcp(http=http)) == dict.fromkeys(TOOLS, "succeeded")
     assert callers.effects() == dict.fromkeys(TOOLS, 1)
+
+
+async def test_a_call_cancelled_as_it_is_cleared_to_run_is_released(stack: Stack) -> None:
+    change = {"item_id": new_item(stack, "cleared"), "name": "k", "idempotency_key": "k"}
+    cleared = Stopped(executes="first")
+    async with seeds_of(stack) as seeds, lossy_client(stack, **PATIENT) as http:
+        arguments = UpdateItem(item_id=change["item_id"], name="k")
+        await seeds.begun("k", LOOKUP, arguments=arguments)
+        await asyncio.sleep(0.12)  # past the horizon of what is absent
+        stack.store_faults.plan(cleared, on=nth(3, moves("k")))  # claimed, asked, and absent
+        task = asyncio.create_task(Mcp(http=http).settle("update_item", **change))
+        assert await cleared.stands()
+        task.cancel()
+        await asyncio.sleep(0)
+        cleared.released.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await seeds.record("k") is None
+        told = await Mcp(http=http).settle("update_item", **change)
+    assert told["this_call"] == "executed"
 
 
 @pytest.mark.parametrize("era", [MODERN, LEGACY])

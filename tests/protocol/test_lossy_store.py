@@ -94,12 +94,27 @@ async def test_a_store_that_takes_no_claim_lets_nothing_be_sent(stack: Stack, na
     assert callers.effects() == dict.fromkeys(TOOLS, 1)
 
 
-async def test_a_claim_whose_reply_never_came_is_somebodys_lease_until_it_ends(
+@pytest.mark.parametrize("taken_back", ["heard", "unheard"])
+async def test_a_claim_whose_reply_never_came_is_taken_back(stack: Stack, taken_back: str) -> None:
+    async with lossy_client(stack) as http:
+        callers = Callers(stack, http)
+        plan(callers, AnswerLost(), first=1, last=2 if taken_back == "heard" else 3)
+        before = len(stack.items.faults.seen)
+        told = await callers.call()
+        assert {each.first["outcome"] for each in told.values()} == {"store_unavailable"}
+        assert len(stack.items.faults.seen) == before
+        await callers.call()
+    assert {each.last["this_call"] for each in told.values()} == {"executed"}
+    assert callers.effects() == dict.fromkeys(TOOLS, 1)
+
+
+async def test_a_claim_that_could_not_be_taken_back_is_somebodys_lease_until_it_ends(
     stack: Stack,
 ) -> None:
     async with lossy_client(stack, **EXPIRING) as http:
         callers = Callers(stack, http)
         plan(callers, AnswerLost(), first=1, last=2)
+        plan(callers, ResetBefore(), first=1, last=1)  # of those that the first fault left
         before = len(stack.items.faults.seen)
         told = await callers.call()
         assert {each.first["outcome"] for each in told.values()} == {"store_unavailable"}

@@ -6,6 +6,7 @@ Source: PROTOCOL §3 (moves), §4 (table), §5 (re-sending), §7 (time), §9 (wa
 """
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 
 import anyio
@@ -18,7 +19,7 @@ from lib.machinery.runner.decide import DISPATCH_MARGIN_S, may_send
 from lib.machinery.runner.evidence import NOT_KEPT, ask, send
 from lib.machinery.runner.holding import STORE_RETRY_MS, Holding, uninterrupted
 from lib.machinery.runner.intent import Intent
-from lib.machinery.runner.record import Record, guarantee
+from lib.machinery.runner.record import Record, Seen, encode, guarantee
 from lib.machinery.runner.store import Store, Stored, StoreSilentError
 from lib.machinery.runner.transitions import IN_DOUBT, RETRY_MS
 
@@ -103,11 +104,28 @@ class _Attempt:
                 store.claim(operation_id, self.own) if self.may_begin else store.read(operation_id)
             )
         except StoreSilentError:
+            if self.may_begin:
+                await self._take_back()
             return ev.Tell(out.StoreUnavailable(after_ms=STORE_RETRY_MS))
         self.holding.now_holds(moved, asked_at=asked_at)
         if isinstance(moved, Stored):
             return ev.Run(self.own)
         return await self.holding.obey(ev.Claim(own=self.own, may_begin=self.may_begin))
+
+    async def _take_back(self) -> None:
+        """Free the key where the silent claim was stored: nothing was, nor will be, sent under it.
+
+        Once and at best: where this is silent too, the claim is somebody's lease until it ends.
+        """
+        mine = Seen(record=self.own, text=encode(self.own), age_ms=0)
+        once = iter([True])
+        with suppress(StoreSilentError):
+            await self.holding.store.swap(
+                self.intent.operation.id,
+                seen=mine,
+                record=None,
+                is_timely=lambda: next(once, False),
+            )
 
     async def _ask(self, record: Record) -> ev.Verdict:
         self.own = record
@@ -119,7 +137,7 @@ class _Attempt:
         lease = (self.holding.clock.now(), self.deadline.lease_ms())
         verdict = await self._settle(replace(heard, lease_ms=lease[1]))
         if isinstance(verdict, ev.Run):
-            self.holding.lease, self.is_settled = lease, False
+            self.holding.lease = lease
         return verdict
 
     async def _execute(self, record: Record) -> ev.Verdict:
@@ -148,8 +166,10 @@ class _Attempt:
         match verdict:
             case ev.Tell(out.Succeeded(recorded=False)):
                 pass  # a cancelled call, whose caller hears nothing, tries once more
-            case _:
+            case ev.Tell():
                 self.is_settled = True
+            case ev.Run() | ev.Ask():
+                pass  # so that a cancellation before anything is sent releases it
         return verdict
 
     def _fresh(self) -> Record:
