@@ -143,3 +143,14 @@ _BUILD: dict[str, Callable[..., ev.Event]] = {
     "no_evidence": Ledger.no_evidence,
     "absent": Ledger.absent,
 }
+
+
+def reported(reply: str, own: int, answer: str, *, doubt: bool) -> Code:
+    """Name the event that a backend's reply is to the attempt that waited for it."""
+    match reply:
+        case "refused" | "by_key":
+            return (reply, own, doubt)
+        case "not_done":
+            return ("not_done", own, doubt, True)
+        case _:
+            return ("ok", own, answer, reply != "ok")

@@ -109,6 +109,7 @@ class Setting:
     errs: bool = False
     writes_late: bool = False
     counts_doubt: bool = True
+    takes_back_its_own: bool = True
     guard: Guard = may_send
 
     def crew(self) -> tuple[tuple[str, Kind], ...]:

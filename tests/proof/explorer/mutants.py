@@ -239,5 +239,8 @@ WEAKENED: tuple[Weakened, ...] = (
 SHELL: dict[str, Setting] = {
     "no dispatch guard": among("lookup", guard=by.always, attempts=2),
     "a send without an answer leaves no doubt": among("keyed", sends=2, counts_doubt=False),
+    "a claim without a reply takes back whatever is stored": among(
+        "none", attempts=2, takes_back_its_own=False
+    ),
     "an attempt writes past its lease": among("keyed", writes_late=True, attempts=2),
 }

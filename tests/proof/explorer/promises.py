@@ -22,6 +22,11 @@ OPEN = {"started", "in_doubt"}
 POSITIVE = {"ok"}
 
 
+def is_open(record: Record | None) -> bool:
+    """Tell whether an outcome is still to come."""
+    return record is not None and record.state in OPEN
+
+
 def may_land(state: State, promise: Guarantee, who: int) -> bool:
     """Tell whether a request sent so far may still make an effect."""
     return not is_deaf(state.backend, promise) and any(one.who == who for one in state.flights)

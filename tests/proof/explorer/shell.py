@@ -11,7 +11,7 @@ from lib.machinery.runner.holding import unwritten
 from lib.machinery.runner.record import Record
 from tests.proof.explorer import promises
 from tests.proof.explorer.backend import answer, landed, orphaned, shown
-from tests.proof.explorer.ledger import Ledger
+from tests.proof.explorer.ledger import Ledger, reported
 from tests.proof.explorer.model import (
     LEASE_MS,
     Actor,
@@ -45,7 +45,7 @@ class Shell:
         self._place = {other: place for place, (other, _) in enumerate(setting.crew())}
         self._phases = {
             "idle": self._starts,
-            "unsure": self._claims,
+            "unsure": self._doubts_its_claim,
             "swapping": self._swaps,
             "ready": self._sends,
             "sent": self._waits,
@@ -91,6 +91,14 @@ class Shell:
             ready = actor._replace(phase="ready", own=self.own, held=0)
             yield Next(move, self._put(after, ready))
 
+    def _doubts_its_claim(self, state: State, actor: Actor) -> Iterator[Next]:
+        """Claim again, or take back what may be stored: its own first record, and no other."""
+        yield from self._claims(state, actor)
+        then = self.ledger.decide(self.own, 0, ("not_done", self.own, False, False))
+        seen = self.own if self.setting.takes_back_its_own else state.record
+        back = Actor("swapping", actor.clock, seen=seen, then=then)
+        yield self._next("takes its claim back", self._put(state, back))
+
     def _swaps(self, state: State, actor: Actor) -> Iterator[Next]:
         """`swap.lua`: compare and store; yes again where the new one is there already."""
         step = self.ledger.steps[actor.then]
@@ -119,8 +127,7 @@ class Shell:
             if old is not None and old.attempt != self.name:
                 owner = state.actors[self._place[old.attempt]]
                 broken = promises.robbed(state, owner, old, new) or broken
-            is_open = new is not None and new.state in promises.OPEN
-            told_person = after.told_person and is_open
+            told_person = after.told_person and promises.is_open(new)
             after = after._replace(record=actor.new, age=0, told_person=told_person)
             lost = Move(self.name, f"swaps ({step.code[0]}), the reply is lost", exchange)
             yield Next(lost, after, broken)
@@ -133,10 +140,8 @@ class Shell:
             case Run() | Ask():
                 phase = "ready" if isinstance(step.verdict, Run) else "asking"
                 held = state.age if step.does == "keep" else 0
-                goes_on = actor._replace(
-                    phase=phase, own=step.own, held=held, seen=0, new=0, then=0
-                )
-                return Next(move, self._put(state, goes_on), broken)
+                went = actor._replace(phase=phase, own=step.own, held=held, seen=0, new=0, then=0)
+                return Next(move, self._put(state, went), broken)
             case Tell(outcome):
                 found = self._told(state, outcome, actor.seen, move.does)
                 return Next(move, found.state, broken or found.broken)
@@ -186,11 +191,7 @@ class Shell:
 
     def _said(self, actor: Actor, reply: str, backend: Backend) -> Code:
         doubt = self.setting.counts_doubt and actor.sends > 1
-        if reply in {"refused", "by_key"}:
-            return (reply, actor.own, doubt)
-        if reply == "not_done":
-            return ("not_done", actor.own, doubt, True)
-        return ("ok", actor.own, answer(backend, self.promise, self.who), reply != "ok")
+        return reported(reply, actor.own, answer(backend, self.promise, self.who), doubt=doubt)
 
     def _asks(self, state: State, actor: Actor) -> Iterator[Next]:
         for reply in shown(state.backend, self.who):
@@ -228,12 +229,10 @@ class Shell:
         return Next(move, self._put(state, swapping), broken)
 
     def _told(self, state: State, outcome: Outcome, seen: int, does: str) -> Next:
-        broken = ""
-        if self.kind == "call":
-            broken = promises.told(state, self.who, self.name, self._record(seen), outcome)
-        return self._next(
-            does, promises.noted(self._put(state, DONE), self.who, outcome), broken=broken
-        )
+        is_heard, stored = self.kind == "call", self._record(seen)
+        broken = promises.told(state, self.who, self.name, stored, outcome) if is_heard else ""
+        after = promises.noted(self._put(state, DONE), self.who, outcome)
+        return self._next(does, after, broken=broken)
 
     def _record(self, number: int) -> Record | None:
         return self.ledger.record(number) if number else None
