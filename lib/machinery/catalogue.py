@@ -16,6 +16,7 @@ from pydantic import BaseModel, RootModel
 
 from lib.contract import BackendClass, Command, Keyed, Lookup, Page, PageArguments, Query, Tool
 from lib.machinery.arguments import indistinct
+from lib.machinery.runner.deadline import OPEN_TTL_MS
 
 KEY = "idempotency_key"
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -169,15 +170,17 @@ def _wrong_command(tool: Command[Any, Any]) -> str | None:
 
 def _wrong_backend(tool: Command[Any, Any]) -> Iterator[str]:
     match tool.backend:
-        case Keyed(window=window, lookup=lookup):
-            durations, can_be_asked = (window, lookup), lookup is not None
+        case Keyed(window=window, lookup=settle_time):
+            durations, can_be_asked = (window, settle_time), settle_time is not None
         case Lookup(settle_time=settle_time):
             durations, can_be_asked = (settle_time,), True
         case _:
-            durations, can_be_asked = (), False
+            durations, can_be_asked, settle_time = (), False, None
     if can_be_asked and tool.ask is None:
         yield "its backend class can be asked: say how, with ask."
     if not can_be_asked and tool.ask is not None:
         yield "its backend class is never asked: drop ask, or declare Lookup or Keyed(lookup=…)."
     if any(value is not None and value <= timedelta(0) for value in durations):
         yield "give its backend class durations above zero."
+    if settle_time is not None and settle_time >= timedelta(milliseconds=OPEN_TTL_MS):
+        yield "give its backend class a time to settle below the 90 days of an open record."

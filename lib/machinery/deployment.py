@@ -5,17 +5,25 @@ Source: DESIGN §2, §3; facts of asyncio: an HTTP client dies with its loop.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lib.contract import Command, Keyed, Principal, Scope
+from lib.contract import BackendClass, Command, Keyed, Lookup, Principal, Scope
 from lib.machinery.catalogue import Catalogue
 from lib.machinery.gate.auth import Authenticator
 from lib.machinery.gate.decide import COMMAND_SCOPE, QUERY_SCOPE, Denied, Grant, Reach, decide
 from lib.machinery.loading import loading
-from lib.machinery.runner.deadline import SETTLE_MS, Clock, Deadline, Limits
+from lib.machinery.runner.deadline import (
+    DISPATCH_MARGIN_S,
+    OPEN_TTL_MS,
+    SETTLE_MS,
+    Clock,
+    Deadline,
+    Limits,
+)
 from lib.settings import Address, Misconfigured, SettingFault, Settings
 
 if TYPE_CHECKING:
@@ -141,20 +149,39 @@ def _kind_first(scope: Scope) -> tuple[bool, bool, str]:
     return (scope != QUERY_SCOPE, scope != COMMAND_SCOPE, scope)
 
 
-def _unmet(settings: Settings, catalogue: Catalogue) -> list[SettingFault]:
-    faults: list[SettingFault] = []
+def _unmet(settings: Settings, catalogue: Catalogue) -> Iterator[SettingFault]:
     has_commands = settings.kind != "preview" or settings.scratch_backend_url is not None
     if has_commands and catalogue.needs_approval and settings.state_key is None:
-        faults.append(SettingFault("STATE_KEY", "missing; a tool needs approval, which it seals"))
+        yield SettingFault("STATE_KEY", "missing; a tool needs approval, which it seals")
+    commands = [tool for tool in catalogue.tools if isinstance(tool, Command)]
+    # Its first look at the clock comes after the claim, so equal is too little.
+    least_s = settings.commit_budget_s + DISPATCH_MARGIN_S
+    if has_commands and commands and settings.max_duration_s <= least_s:
+        yield SettingFault("MAX_DURATION_S", "with COMMIT_BUDGET_S too short to send any command")
+    yield from _outlived(settings, commands)
+
+
+def _outlived(settings: Settings, commands: list[Command[Any, Any]]) -> Iterator[SettingFault]:
+    is_long = settings.max_duration_s >= settings.kill_slack_s
+    names = ("MAX_DURATION_S", "KILL_SLACK_S") if is_long else ("KILL_SLACK_S", "MAX_DURATION_S")
     lease_s = settings.max_duration_s + settings.kill_slack_s
-    # A tenth of a key window is slack: what is still in flight when it ends must have landed.
-    slack_s = lease_s + SETTLE_MS / 1000
-    for tool in catalogue.tools:
-        backend = tool.backend if isinstance(tool, Command) else None
+    for command in commands:
+        what = f"with {names[1]} too long for"
+        horizon_s = lease_s + _settle_s(command.backend)
+        if horizon_s >= OPEN_TTL_MS / 1000:  # absence would count before it is sure
+            yield SettingFault(names[0], f"{what} a record of {command.name}, kept 90 days")
+        # A tenth of a key window is slack: what is still in flight when it ends must have landed.
+        slack_s, backend = lease_s + SETTLE_MS / 1000, command.backend
         if isinstance(backend, Keyed) and backend.window.total_seconds() < 10 * slack_s:
-            problem = f"with KILL_SLACK_S too long for the key window of {tool.name}"
-            faults.append(SettingFault("MAX_DURATION_S", problem))
-    return faults
+            yield SettingFault(names[0], f"{what} the key window of {command.name}")
+
+
+def _settle_s(backend: BackendClass) -> float:
+    match backend:
+        case Keyed(lookup=timedelta() as settle_time) | Lookup(settle_time=settle_time):
+            return settle_time.total_seconds()
+        case _:
+            return SETTLE_MS / 1000
 
 
 async def open_store(

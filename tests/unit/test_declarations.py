@@ -143,6 +143,18 @@ CONTRADICTIONS: dict[str, tuple[Any, str]] = {
         replace(COMMAND, backend=Lookup(settle_time=timedelta(0)), ask=ask),
         "durations above zero",
     ),
+    "a time to settle that outlives its record": (
+        replace(COMMAND, backend=Lookup(settle_time=timedelta(days=90)), ask=ask),
+        "below the 90 days",
+    ),
+    "an asked key's time to settle that outlives its record": (
+        replace(
+            COMMAND,
+            backend=Keyed(window=timedelta(days=99), sticky=True, lookup=timedelta.max),
+            ask=ask,
+        ),
+        "below the 90 days",
+    ),
     "something else than a tool": (object(), "declare one of them"),
     "a name the machinery has": (replace(QUERY, name="get_operation"), "taken by another tool"),
 }

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+DISPATCH_MARGIN_S = 1.0  # between the last look at the clock and the bytes on the wire
+OPEN_TTL_MS = 90 * 24 * 3600 * 1000  # longer than a closed one: a doubt outlives what it doubts
 SETTLE_MS = 60_000  # what may still be in flight, for classes that declare no settle time
 
 

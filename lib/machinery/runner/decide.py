@@ -13,11 +13,11 @@ from typing import Any
 from lib.machinery.outcome import Fault, InDoubt, NotExecuted
 from lib.machinery.runner import events as ev
 from lib.machinery.runner import rules
+from lib.machinery.runner.deadline import DISPATCH_MARGIN_S
 from lib.machinery.runner.record import Record
 from lib.machinery.runner.transitions import IN_DOUBT, RETRY_MS
 
 NOT_BEGUN = Fault("not_begun", "Nothing was begun under this key.")
-DISPATCH_MARGIN_S = 1.0  # between the last look at the clock and the bytes on the wire
 
 # Any: a rule takes cases of its own event; `decide` looks it up by the event's type.
 type Rule = Callable[[ev.Case[Any]], ev.Decision | None]

@@ -124,7 +124,9 @@ def is_url(kind: type) -> bool:
 
 def _unwrapped(annotation: Any) -> Any:  # noqa: ANN401  as above
     while True:
-        if isinstance(annotation, TypeAliasType) and annotation is not JsonValue:
+        if annotation is JsonValue:  # which is recursive by name, and any JSON
+            return Any
+        if isinstance(annotation, TypeAliasType):
             annotation = annotation.__value__
         elif isinstance(annotation, NewType):
             annotation = annotation.__supertype__
@@ -160,7 +162,7 @@ def _inner(annotation: Any) -> Iterable[Any]:  # noqa: ANN401  as above
 
 
 def _leaf(annotation: Any) -> Iterator[type | Mixed | Unknown]:  # noqa: ANN401  as above
-    if any(annotation is each for each in (Any, object, JsonValue)):
+    if annotation is Any or annotation is object:
         yield Mixed()
     elif _is_in(annotation, STANDS_FOR):
         yield STANDS_FOR[annotation]

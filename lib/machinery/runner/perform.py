@@ -14,8 +14,8 @@ import anyio
 from lib.machinery import outcome as out
 from lib.machinery.outcome import Fault, Outcome
 from lib.machinery.runner import events as ev
-from lib.machinery.runner.deadline import Deadline
-from lib.machinery.runner.decide import DISPATCH_MARGIN_S, may_send
+from lib.machinery.runner.deadline import DISPATCH_MARGIN_S, Deadline
+from lib.machinery.runner.decide import may_send
 from lib.machinery.runner.evidence import NOT_KEPT, ask, send
 from lib.machinery.runner.holding import STORE_RETRY_MS, Holding, uninterrupted
 from lib.machinery.runner.intent import Intent

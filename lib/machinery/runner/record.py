@@ -14,11 +14,10 @@ from pydantic_core import from_json
 
 from lib.contract import BackendClass, Keyed, Lookup, OperationId, Principal, Unaskable, Unique
 from lib.machinery.outcome import Fault
-from lib.machinery.runner.deadline import SETTLE_MS
+from lib.machinery.runner.deadline import OPEN_TTL_MS, SETTLE_MS
 
 VERSION = 1
 DAY_MS = 24 * 3600 * 1000
-OPEN_TTL_MS = 90 * DAY_MS  # longer than every closed record: a doubt outlives what it doubts
 COMMITTED_TTL_MS = 30 * DAY_MS
 REJECTED_TTL_MS = DAY_MS
 MAX_ANSWER_BYTES = 64 * 1024
