@@ -26,8 +26,9 @@ from lib.dev.store_faults import (
     too_many_requests,
 )
 from lib.dev.wire import Request
+from tests.conftest import empty
 from tests.harness.kinds import KINDS, between, named
-from tests.harness.lossy import EXPIRING, Callers, lossy_client
+from tests.harness.lossy import EXPIRING, Callers, Told, lossy_client
 from tests.harness.stack import Stack
 
 TOOLS = {kind.tool for kind in KINDS}
@@ -173,6 +174,29 @@ async def test_a_record_that_became_unreadable_meanwhile_hides_no_effect(
     doubt = {"outcome": "in_doubt", "side_effect": "unknown", "recorded": True}
     assert said == (known if is_answered else doubt) | {"this_call": "executed"}
     assert callers.effects() == {"send_notice": 1}
+
+
+async def test_a_doubt_whose_record_was_lost_meanwhile_sends_nothing_twice(
+    stack: Stack, engine: Engine
+) -> None:
+    kinds = [kind for kind in KINDS if kind.backend in {"lookup", "none"}]
+    async with lossy_client(stack) as http:
+        for kind in kinds:
+            callers = Callers(stack, http, kinds=[kind])
+            told = callers.told[kind.tool]
+
+            def loses(request: Request, told: Told = told) -> bool:
+                if told.kind.is_sent(told.key)(request):
+                    empty(engine)
+                    return True
+                return False
+
+            stack.items.faults.plan(AnswerLost(), on=loses)
+            await callers.call()
+            await callers.call()
+            assert (told.first["outcome"], told.first["this_call"]) == ("in_doubt", "executed")
+            assert told.last["this_call"] != "executed"
+            assert callers.effects() == {kind.tool: 1}
 
 
 def overwrite(engine: Engine, key: str, text: str) -> None:

@@ -111,7 +111,7 @@ CAN_ASK = "lookup keyed_ask keyed_ask_over"
 STUCK = "none keyed_over"
 CANNOT = f"{STUCK} keyed sticky unique"
 UNSTICKY = "keyed keyed_over keyed_ask keyed_ask_over unique lookup none"
-NOT_LOOKUP = "keyed keyed_over keyed_ask keyed_ask_over sticky unique none"
+REPEATABLE = "keyed keyed_over keyed_ask keyed_ask_over sticky unique"
 ALL = " ".join(CLASSES)
 WHAT_IS = "what the record says"
 
@@ -152,8 +152,8 @@ ROWS = (
     ("foreign", f"{REFUSED} not_done {ABSENT}", ALL, "same", "KeyReused"),
     ("foreign", f"{SILENCE} no_evidence", ALL, "same", "InDoubt"),
     ("absent", f"{REFUSED} not_done {ABSENT}", ALL, "same", "InDoubt"),
-    ("absent", f"{SILENCE} no_evidence", "lookup", "in_doubt", "InDoubt"),
-    ("absent", f"{SILENCE} no_evidence", NOT_LOOKUP, "same", "InDoubt"),
+    ("absent", f"{SILENCE} no_evidence", "lookup none", "in_doubt", "InDoubt"),
+    ("absent", f"{SILENCE} no_evidence", REPEATABLE, "same", "InDoubt"),
     ("dead_due in_doubt_due", "occurred", ALL, "committed", "Succeeded"),
     ("dead_due in_doubt_due", "not_occurred", ALL, "rejected", "Rejected"),
     (f"live {MINE} asking dead dead_mine_doubt in_doubt", RESOLVE, ALL, "same", WHAT_IS),

@@ -80,6 +80,18 @@ def test_a_lost_record_leads_to_a_retry_only_where_that_is_harmless(
     assert told == InDoubt(fault=FAULT, after_ms=after_ms, was_sent=True)
 
 
+@pytest.mark.parametrize("kind", ["lookup", "none"])
+def test_the_doubt_of_a_lost_record_is_kept_where_a_retry_would_run_again(
+    kind: Literal["lookup", "none"],
+) -> None:
+    own = fresh("me", kind)
+    kept = decide(None, 0, ev.NoEvidence(own=own, fault=FAULT))
+    assert isinstance(kept, ev.Write)
+    assert (kept.record.state, kept.record.doubt) == ("in_doubt", True)
+    again = decide(kept.record, 0, ev.Claim(own=replace(own, attempt="next")))
+    assert not isinstance(again.verdict, ev.Run)
+
+
 def test_an_operators_word_about_one_record_says_nothing_of_the_next() -> None:
     seen = fresh("other")
     now = replace(seen, attempt="third", epoch=2)

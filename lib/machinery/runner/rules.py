@@ -139,17 +139,15 @@ def report_of_another_attempt(case: ev.Case[ev.Report]) -> ev.Decision | None:
 
 
 def report_of_a_lost_record(report: ev.Report) -> ev.Decision:
-    """Keep the doubt where it can be asked about; elsewhere advise no retry that could harm.
+    """Keep the doubt where the backend would not notice a second request.
 
     The record was lost, or taken away on proof: a retry would run again as if nothing had been.
     """
     own, fault, was_sent = report.own, report.fault, report.was_sent
-    if report.may_have_landed and own.backend.kind == "lookup":
+    if report.may_have_landed and own.backend.kind in {"lookup", "none"}:
         open_end = tr.doubted(own, 0, fault=fault, was_sent=was_sent)
         return ev.Write(open_end, ev.Tell(tr.in_doubt(open_end, 0, was_sent=was_sent)))
-    is_harmless = not report.may_have_landed or own.backend.kind != "none"
-    after_ms = tr.RETRY_MS if is_harmless else None
-    return ev.Keep(ev.Tell(out.InDoubt(fault=fault, after_ms=after_ms, was_sent=was_sent)))
+    return ev.Keep(ev.Tell(out.InDoubt(fault=fault, after_ms=tr.RETRY_MS, was_sent=was_sent)))
 
 
 def refusal_to_trust(case: ev.Case[ev.Report]) -> ev.Decision | None:

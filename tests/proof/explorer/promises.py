@@ -51,7 +51,7 @@ def decided(ledger: Ledger, record: Record | None, step: Step) -> str:
     """Check that a decision discards no evidence and sees what is settled."""
     kind, outcome = step.code[0], step.outcome
     if record is None:
-        return _advised_blindly(ledger, step)
+        return _forgotten(ledger, step)
     if kind in POSITIVE:
         return _heard_success(ledger, record, step)
     is_settled = record.state not in OPEN and not _is_foreign(ledger, record, step)
@@ -70,14 +70,13 @@ def decided(ledger: Ledger, record: Record | None, step: Step) -> str:
     return ""
 
 
-def _advised_blindly(ledger: Ledger, step: Step) -> str:
-    """The record is lost: would a retry, as advised, run again what may have happened?"""
+def _forgotten(ledger: Ledger, step: Step) -> str:
+    """The record is lost: would a retry run again what its own attempt doubts?"""
     if step.code[0] != "no_evidence" or not step.code[2]:
         return ""
-    own, outcome = ledger.record(int(step.code[1] or 0)), step.outcome
-    is_told_to_retry = isinstance(outcome, InDoubt) and outcome.after_ms is not None
+    own = ledger.record(int(step.code[1] or 0))
     is_harmless = step.does == "write" or own.backend.kind in {"keyed", "unique"}
-    return "" if is_harmless or not is_told_to_retry else "advised to run again"
+    return "" if is_harmless else "a doubt forgotten, and free to run again"
 
 
 def _is_foreign(ledger: Ledger, record: Record, step: Step) -> bool:
