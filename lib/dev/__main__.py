@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from lib.dev.stopping import Stop, stop_on_signals
@@ -39,11 +40,11 @@ def main(arguments: Sequence[str]) -> int:
         print(_NO_FCNTL, file=sys.stderr)
         return 1
     stop_on_signals()
-    try:
-        return _demo() if asked.command == "demo" else _run(asked)
-    except Stop:
-        # To stop is how a dev server ends; a story cut short has not come true.
-        return _CUT_SHORT if asked.command == "demo" else 0
+    # To stop is how a dev server ends; a story cut short has not come true.
+    status = _CUT_SHORT if asked.command == "demo" else 0
+    with suppress(Stop):  # alone, or in what a task group made of it
+        status = _demo() if asked.command == "demo" else _run(asked)
+    return status
 
 
 def _demo() -> int:

@@ -47,7 +47,8 @@ def test_the_story_comes_true_in_real_processes(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize("during", ["Starting a store", "The client calls create_item"])
+def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path, during: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "lib.dev", "demo"],
         cwd=ROOT,
@@ -58,7 +59,7 @@ def test_a_demo_cut_short_leaves_nothing_and_does_not_pass(tmp_path: Path) -> No
     ) as process:
         assert process.stdout is not None
         told = iter(process.stdout.readline, "")
-        assert any("Starting a store" in line for line in told)
+        assert any(during in line for line in told)
         wait_for_the_store(tmp_path)
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
