@@ -10,6 +10,7 @@ from lib.machinery.outcome import Fault, InDoubt, NotExecuted, Outcome, Succeede
 from lib.machinery.runner import events as ev
 from lib.machinery.runner.decide import decide, may_send, timed
 from lib.machinery.runner.record import DAY_MS, Guarantee, Record
+from lib.machinery.runner.transitions import CONFLICT
 
 LEASE, SETTLE = 65_000, 60_000
 HORIZON = LEASE + SETTLE
@@ -56,12 +57,13 @@ def test_only_an_attempt_that_may_have_sent_moves_the_horizon(
     assert (decision.record.horizon_ms, decision.record.elapsed_ms) == (horizon_ms, 7)
 
 
-@pytest.mark.parametrize(("mode", "after_ms"), [("run", 1_000), ("reconcile", None)])
-def test_a_conflict_is_what_the_backend_shows_and_not_a_refusal_of_that_name(
-    mode: Literal["run", "reconcile"], after_ms: int | None
+@pytest.mark.parametrize(("fault", "after_ms"), [(Fault("conflict"), 1_000), (CONFLICT, None)])
+@pytest.mark.parametrize("mode", ["run", "reconcile"])
+def test_a_conflict_is_what_the_backend_shows_and_not_a_fault_of_that_name(
+    fault: Fault, after_ms: int | None, mode: Literal["run", "reconcile"]
 ) -> None:
     own = replace(fresh("me", "unique"), doubt=True, mode=mode)
-    told = _outcome(decide(own, 0, ev.Refused(own=own, fault=Fault("conflict"))))
+    told = _outcome(decide(own, 0, ev.NoEvidence(own=own, fault=fault)))
     assert isinstance(told, InDoubt)
     assert told.after_ms == after_ms
 

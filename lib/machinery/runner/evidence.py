@@ -28,11 +28,11 @@ from lib.machinery.runner.adapter import heard, said
 from lib.machinery.runner.fingerprint import canonical, fingerprint
 from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.record import Record, is_fit_to_keep
+from lib.machinery.runner.transitions import CONFLICT
 
 LOG = logging.getLogger("settle.runner")
 NOT_KEPT = Fault("answer_not_kept", "It happened; the answer was too large or unfit to keep.")
 SILENT = Fault("no_evidence", "The backend gave no answer that proves anything.")
-CONFLICT = Fault("conflict", "The backend shows something else under this reference.")
 ABSENT = Fault("absent", "The backend knows nothing of it yet.")
 CANNOT_ASK = Fault("cannot_ask", "This deployment cannot ask the backend about it.")
 
@@ -104,8 +104,10 @@ def _compared(
             )
         case [one] if fingerprint(own.tool, one.arguments) == own.fingerprint:
             return _heard(declared, own, one.result, was_recovered=True)
-        case _:
+        case [_, *_]:
             return _unclear(own, CONFLICT)
+        case _:  # no list at all: an adapter that has found nothing says so with an empty one
+            return _unclear(own, SILENT)
 
 
 def _unclear(own: Record, fault: Fault) -> ev.NoEvidence:

@@ -15,6 +15,7 @@ from lib.machinery.runner.record import (
 
 RETRY_MS = 1_000  # where a retry can find out at once
 IN_DOUBT = Fault("in_doubt", "No evidence yet of whether it happened.")
+CONFLICT = Fault("conflict", "The backend shows something else under this reference.")
 
 
 def horizon_left_ms(record: Record, age_ms: int) -> int:
@@ -127,7 +128,7 @@ def told(record: Record, age_ms: int) -> Outcome:
 def in_doubt(record: Record, age_ms: int, *, after_ms: int = 0, was_sent: bool = False) -> InDoubt:
     """Say that it may have happened, and when a retry can find out, if any can."""
     fault = record.fault or IN_DOUBT
-    if fault.code == "conflict" and record.mode == "reconcile":  # a refusal may have that code too
+    if fault == CONFLICT:  # a tool may have that code too, and another sentence
         return InDoubt(fault=fault, after_ms=None, was_sent=was_sent)
     if is_inside_key_window(record, age_ms, record.lease_ms):
         wait_ms: int | None = max(after_ms, RETRY_MS)
