@@ -107,6 +107,63 @@ async def test_it_takes_fifty_oldest_first_and_old_doubts_do_not_fill_every_batc
         assert (await seeds.open())[:10] == [named(key).id for key in keys[40:50]]
 
 
+async def test_each_record_costs_a_sweep_a_look_and_the_moves_that_it_needs(stack: Stack) -> None:
+    item_id = new_item(stack)
+    costs: dict[str, list[int]] = {}
+    async with seeds_of(stack) as seeds, client(stack) as http:
+
+        async def cost(of: str) -> None:
+            before = len(stack.front.exchanges)
+            swept = await sweep(http)
+            assert swept["looked"] == (of != "nothing")
+            costs[of] = [each.billed for each in stack.front.exchanges[before:]]
+
+        await cost("nothing")
+        await seeds.begun("running", LOOKUP, lease_ms=60_000)
+        await seeds.make_due(named("running").id)
+        await cost("running")
+        await seeds.changed("found", item_id)
+        await cost("found")
+        await seeds.make_due(named("found").id)
+        await cost("settled before")
+        await seeds.begun("absent", LOOKUP)
+        await asyncio.sleep(0.12)  # past its horizon
+        await cost("absent")
+        await seeds.make_due(named("absent").id)
+        await cost("without a record")
+        await seeds.begun("unaskable", UNASKABLE, tool="send_notice")
+        await cost("dead")
+        await cost("in doubt before")
+    due, look, swap = 2, 3, 4
+    assert costs == {
+        "nothing": [due],
+        "running": [due, look, 1],
+        "found": [due, look, swap, swap],
+        "settled before": [due, look, 3],
+        "absent": [due, look, swap, swap],
+        "without a record": [due, look, 3],
+        "dead": [due, look, swap],
+        "in doubt before": [due, look, 1],
+    }
+
+
+@pytest.mark.parametrize("fault", [AnswerLost(), ResetBefore()], ids=["executed", "lost"])
+async def test_what_was_settled_counts_though_the_index_stayed_silent(
+    stack: Stack, fault: AnswerLost | ResetBefore
+) -> None:
+    item_id = new_item(stack)
+    async with seeds_of(stack) as seeds, client(stack) as http:
+        await seeds.changed("found", item_id)
+        await sweep(http)
+        await seeds.begun("unaskable", UNASKABLE, tool="send_notice")
+        await sweep(http)
+        for key in ("found", "unaskable"):
+            await seeds.make_due(named(key).id)
+        stack.store_faults.plan(fault, on=between("found", 1, None), count=None)
+        stack.store_faults.plan(fault, on=naming("ZADD"))
+        assert await sweep(http) == counts(looked=2, settled=1, in_doubt=1)
+
+
 async def test_a_live_lease_is_never_taken_even_where_the_index_calls_it_due(
     stack: Stack,
 ) -> None:

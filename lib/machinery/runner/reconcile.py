@@ -7,7 +7,7 @@ Source: PROTOCOL §9 (how many, how long).
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from lib.contract import Command, OperationId
@@ -16,8 +16,8 @@ from lib.machinery.runner.deadline import Deadline
 from lib.machinery.runner.events import Ask, Run, Sweep, Tell, Verdict
 from lib.machinery.runner.evidence import ask
 from lib.machinery.runner.holding import Holding
-from lib.machinery.runner.record import Record, Seen
-from lib.machinery.runner.store import Store, StoreSilentError
+from lib.machinery.runner.record import Record, Unreadable
+from lib.machinery.runner.store import Held, Store, StoreSilentError
 
 LOG = logging.getLogger("settle.sweeper")
 BATCH = 50
@@ -33,6 +33,19 @@ class Swept:
     settled: int = 0
     in_doubt: int = 0
     left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What became of one record. held: as it was found; None, and no verdict, where none is.
+
+    is_moved: it is not as it was found any more.
+    """
+
+    verdict: Verdict | None
+    held: Held
+    _: KW_ONLY
+    is_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +71,13 @@ class Sweeper:
             if swept.looked and not self._has_time():
                 break  # but one each time, also where the settings leave no room for a second
             try:
-                verdict = await self._look(operation_id)
+                look = await self._look(operation_id)
+                swept = _counted(swept, look.verdict)
+                await self._put_back(operation_id, look)
             except StoreSilentError:
                 silences += 1
                 if silences == MAX_SILENCES:
                     break
-                continue
-            swept = _counted(swept, verdict)
         swept = replace(swept, left=max(0, count - swept.looked))
         LOG.info("swept", extra={"counts": swept})
         return swept
@@ -76,12 +89,10 @@ class Sweeper:
         is_within_budget = clock.since(self.deadline.started) < BUDGET_S
         return is_within_budget and self.deadline.remaining_s() > min(needed_s, BUDGET_S)
 
-    async def _look(self, operation_id: OperationId) -> Verdict | None:
+    async def _look(self, operation_id: OperationId) -> _Look:
         held = await self.store.read(operation_id)
         if held is None:
-            # A swap of nothing by nothing takes it off the index, unless there is something.
-            await self.store.swap(operation_id, seen=None, record=None)
-            return None
+            return _Look(None, None)
         clock = self.deadline.clock
         holding = Holding(
             store=self.store,
@@ -94,8 +105,8 @@ class Sweeper:
         verdict = await holding.obey(Sweep(attempt=self.new_id(), lease_ms=lease_ms))
         if isinstance(verdict, Ask):
             verdict = await self._ask(holding, verdict.record)
-        await self._put_back(operation_id, holding, verdict)
-        return verdict
+        is_moved = holding.held is not held and not isinstance(holding.held, Unreadable)
+        return _Look(verdict, held, is_moved=is_moved)
 
     async def _ask(self, holding: Holding, own: Record) -> Verdict:
         timeout_s = self.deadline.backend_timeout_s()
@@ -104,21 +115,21 @@ class Sweeper:
         heard = await ask(command, own, timeout_s=timeout_s, asked_age_ms=asked_age_ms)
         return await holding.obey(heard)
 
-    async def _put_back(
-        self, operation_id: OperationId, holding: Holding, verdict: Verdict
-    ) -> None:
-        match verdict:
+    async def _put_back(self, operation_id: OperationId, look: _Look) -> None:
+        if isinstance(look.verdict, Tell) and isinstance(look.verdict.outcome, InDoubt):
+            code = look.verdict.outcome.fault.code
+            LOG.warning("in_doubt", extra={"operation_id": operation_id, "code": code})
+        if look.is_moved:
+            return  # whoever moved it, the same script put the index right
+        match look.verdict:
             case Tell(InProgress(after_ms=after_ms)):
                 await self.store.rescore(operation_id, after_ms=after_ms)
-            case Tell(InDoubt(fault=fault)):
-                LOG.warning("in_doubt", extra={"operation_id": operation_id, "code": fault.code})
+            case Tell(InDoubt() | StoreUnavailable()):
                 await self.store.rescore(operation_id, after_ms=0)
-            case Tell(StoreUnavailable()):
-                await self.store.rescore(operation_id, after_ms=0)
-            case _ if isinstance(holding.held, Seen):
-                # Already settled: the swap by itself takes it off the index.
-                seen = holding.held
-                await self.store.swap(operation_id, seen=seen, record=seen.record)
+            case _ if not isinstance(look.held, Unreadable):
+                # Gone, or settled before: a swap of what is there takes it off the index.
+                record = None if look.held is None else look.held.record
+                await self.store.swap(operation_id, seen=look.held, record=record)
             case _:
                 pass
 
