@@ -3,15 +3,21 @@
 Source: PROTOCOL §1.3, §6 (any 2xx occurred), §9 (what is not kept).
 """
 
+import json
+from dataclasses import replace
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, computed_field, field_serializer, model_serializer, model_validator
 
-from lib.contract import Lookup, OccurredError
+from lib.contract import Call, Lookup, OccurredError
+from lib.machinery.runner.record import Seen
+from lib.machinery.runner.store import Stored
 from tests.harness.adapters import Asked, Done, command, found, giving, raising
 from tests.harness.audit import audit_lines
+from tests.harness.kinds import named
 from tests.harness.seeds import LOOKUP, seeds_of
 from tests.harness.servers import client_of, in_process
 from tests.harness.stack import CRON_SECRET, Stack
@@ -107,3 +113,59 @@ async def test_an_effect_that_was_found_is_one_whatever_it_shows(
         swept = (await http.get("/api/cron/reconcile", headers=bearer)).json()
     assert (said["outcome"], said["this_call"]) == ("succeeded", "recovered")
     assert swept == {"looked": 1, "settled": 1, "in_doubt": 0, "left": 0}
+
+
+NUMBERS: dict[str, Any] = {
+    "the last integer of a float": 2**53,
+    "an integer of 60 bits": 2**60,
+    "an integer of 80 bits": -(2**80),
+    "an integer among others": {
+        "b": [1.0, 2**64, {"z": 1, "é": 10.5}],
+        "a": 1e300,
+        "\U0001f600": 0,
+    },
+}
+
+
+@pytest.mark.parametrize("what", NUMBERS)
+async def test_an_integer_beyond_a_float_is_kept_as_it_was_told(
+    shared_stack: Stack, what: str
+) -> None:
+    tool = command(giving(Unwritten(id=NUMBERS[what])), result=Unwritten)
+    async with (
+        seeds_of(shared_stack) as seeds,
+        client_of(in_process(shared_stack.env(), tools=[tool])) as http,
+    ):
+        asked = {"name": "send_thing", "arguments": {"idempotency_key": "k"}}
+        first, again = [(await Mcp(http=http).send("tools/call", **asked)).text for _ in "12"]
+        record = await seeds.record("k")
+    assert json.loads(first)["result"]["structuredContent"]["result"] == {"id": NUMBERS[what]}
+    told = first.replace("Done.", "Done by an earlier call with this key; not executed again.")
+    # To the byte, but for whose call it was; the envelope stands in it twice, once as text.
+    told = told.replace('"executed"', '"replayed"').replace('\\"executed\\"', '\\"replayed\\"')
+    assert again == told
+    assert record is not None
+    assert record.answer is not None
+    assert record.digest == sha256(record.answer.encode()).hexdigest()
+
+
+async def test_another_answer_with_such_an_integer_is_a_conflict(shared_stack: Stack) -> None:
+    async def sends(_: Asked, __: Call) -> Unwritten:
+        seen = await seeds.store.read(named("k").id)
+        assert isinstance(seen, Seen)
+        first = replace(
+            seen.record, state="committed", answer='{"id":1}', digest="1", ttl_ms=60_000
+        )
+        assert isinstance(await seeds.store.swap(named("k").id, seen=seen, record=first), Stored)
+        return Unwritten(id=2**60)
+
+    tool = command(sends, result=Unwritten)
+    async with (
+        seeds_of(shared_stack) as seeds,
+        client_of(in_process(shared_stack.env(), tools=[tool])) as http,
+    ):
+        said = await Mcp(http=http).settle("send_thing", idempotency_key="k")
+        record = await seeds.record("k")
+    assert said["result"] == {"id": 1}
+    assert record is not None
+    assert (record.conflicts, record.conflict) == (1, f'{{"id":{2**60}}}')

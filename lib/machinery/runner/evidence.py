@@ -25,12 +25,15 @@ from lib.contract import (
 from lib.machinery.outcome import Fault
 from lib.machinery.runner import events as ev
 from lib.machinery.runner.adapter import heard, said
-from lib.machinery.runner.fingerprint import canonical, fingerprint
+from lib.machinery.runner.fingerprint import UnfitForJsonError, canonical, fingerprint
 from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.record import Record, is_fit_to_keep
 from lib.machinery.runner.transitions import CONFLICT
 
 LOG = logging.getLogger("settle.runner")
+_EXACT = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+).encode
 NOT_KEPT = Fault("answer_not_kept", "It happened; the answer was too large or unfit to keep.")
 SILENT = Fault("no_evidence", "The backend gave no answer that proves anything.")
 ABSENT = Fault("absent", "The backend knows nothing of it yet.")
@@ -127,23 +130,22 @@ def _heard(
         unread = Fault(code, "It happened; the answer could not be read.")
         return replace(heard, fault=unread) if code else heard
     try:
-        text = canonical(declared_fields(declared, result))
+        text = _written(declared_fields(declared, result))
     except Exception as fault:  # noqa: BLE001  a tool's own model may raise anything: it occurred
         _log_unknown(fault)
-        return replace(heard, fault=NOT_KEPT, in_full=_uncanonical(declared, result))
+        return replace(heard, fault=NOT_KEPT)
     heard = replace(heard, digest=sha256(text).hexdigest(), in_full=text.decode())
     if not is_fit_to_keep(text):
         return replace(heard, fault=NOT_KEPT)
     return replace(heard, answer=heard.in_full)
 
 
-def _uncanonical(declared: type[BaseModel], result: BaseModel) -> str | None:
-    # What cannot be kept in canonical form may still be told once: an integer above 53 bits.
+def _written(fields: dict[str, Any]) -> bytes:
     try:
-        text = json.dumps(declared_fields(declared, result), allow_nan=False, ensure_ascii=False)
-        return text.encode().decode()  # a lone surrogate is no text
-    except Exception:  # noqa: BLE001  as above
-        return None
+        return canonical(fields)
+    except UnfitForJsonError:
+        # RFC 8785 writes no integer beyond a float's, but JSON does. What is no JSON raises.
+        return _EXACT(fields).encode()
 
 
 def declared_fields(declared: type[BaseModel], result: BaseModel) -> dict[str, Any]:
