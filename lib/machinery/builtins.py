@@ -3,7 +3,7 @@
 Source: DESIGN §4, §7 (one decision); PROTOCOL §3 (read, by which nothing is decided).
 """
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 from pydantic import BaseModel, Field
 
@@ -113,6 +113,8 @@ async def get_operation(arguments: GetOperation, call: Call) -> KnownOperation:
             raise QueryError("The record of this key cannot be read; a person has to look.")
         case Seen():
             return _known(held, name.id)
+        case _:
+            assert_never(held)
 
 
 def note(query: Query[Any, Any], value: dict[str, Any]) -> str | None:

@@ -5,7 +5,7 @@ Source: DESIGN §7; PROTOCOL §2 (the fingerprint once, and first).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from mcp.types import CallToolRequestParams, InputRequiredResult
 
@@ -103,6 +103,8 @@ async def _approved(
             refused = Forbidden(reason="approval_unavailable", side_effect="none")
         case Unapproved(reason):
             refused = Forbidden(reason=reason, side_effect="none")
+        case _:
+            assert_never(verdict)
     return Settled(outcome=refused, operation_id=name)
 
 

@@ -88,9 +88,9 @@ class Deployment:
     def server(self) -> "Server[Any]":
         """The SDK's server, imported and built by the first call that may pass."""
         with loading("lib.machinery.server"):
-            from lib.machinery.server import mcp_server
+            from lib.machinery.server import is_traced, mcp_server
 
-        return mcp_server(self)
+        return mcp_server(self, with_spans=is_traced())
 
     def scopes(self, endpoint: str) -> tuple[Scope, ...]:
         """Name every scope that some tool of an endpoint needs, the kinds' own first."""

@@ -32,7 +32,12 @@ COMPLETE = {"resultType": "complete"}
 type Context = ServerRequestContext[Any, Any]
 
 
-def mcp_server(deployment: Deployment) -> Server[Any]:
+def is_traced() -> bool:
+    """Tell whether anybody records spans: whoever does has said so before the first call."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+def mcp_server(deployment: Deployment, *, with_spans: bool) -> Server[Any]:
     """Build the MCP server of a deployment; the caller comes with each request."""
 
     def schema_of(name: str) -> Mapping[str, Any] | None:
@@ -63,9 +68,8 @@ def mcp_server(deployment: Deployment) -> Server[Any]:
         },
         get_tool_input_schema=schema_of,
     )
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        # Nobody records spans here: whoever does has said so before the first call. What the SDK
-        # puts into this list by default would cost each call a twelfth of its time all the same.
+    if not with_spans:
+        # What the SDK puts into this list by default would cost each call a twelfth of its time.
         server.middleware.clear()
     # This way of adding handlers takes results that are wire dictionaries already.
     server.add_request_handler("tools/list", PaginatedRequestParams, list_tools)

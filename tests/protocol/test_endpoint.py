@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
+from starlette.types import Message
 
 from tests.harness.servers import client_of, in_process
 from tests.harness.stack import READ_KEY, WRITE_KEY, Stack
@@ -70,6 +71,14 @@ async def test_only_known_hosts_are_served(stack: Stack, host: str, status: int)
     assert answer.status_code == status
 
 
+async def test_a_server_that_lacks_a_setting_names_it_to_none_but_known_hosts(
+    stack: Stack,
+) -> None:
+    async with client_of(in_process(stack.env(BACKEND_URL="not a url"))) as http:
+        answer = await http.post("/mcp", headers=headers(Host="evil.example"), json=LIST)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (421, "host_not_allowed")
+
+
 @pytest.mark.parametrize(
     ("origin", "status"),
     [("http://localhost:5173", 200), ("https://evil.example", 403), ("null", 403), ("", 403)],
@@ -87,6 +96,25 @@ async def test_a_body_above_one_mebibyte_is_refused(stack: Stack) -> None:
             "/mcp", headers=headers() | {"Content-Type": "application/json"}, content=body
         )
     assert answer.status_code == 413
+
+
+async def test_a_caller_that_hangs_up_within_its_body_is_not_answered(stack: Stack) -> None:
+    half = {"type": "http.request", "body": b'{"jsonrpc":', "more_body": True}
+    received = iter([half, {"type": "http.disconnect"}])
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return next(received)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async with client_of(in_process(stack.env())) as http:
+        request = Mcp(http=http).request("tools/list")
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "scheme": "http"}
+    raw = [(name.lower(), text) for name, text in request.headers.raw]
+    await in_process(stack.env())({**scope, "headers": raw}, receive, send)
+    assert sent == []
 
 
 @pytest.mark.parametrize("era", [MODERN, LEGACY])

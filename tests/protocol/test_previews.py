@@ -14,7 +14,7 @@ from lib.settings import Misconfigured, Settings, checked
 from tests.harness.listed import QUERIES
 from tests.harness.servers import client_of, in_process
 from tests.harness.settings import FULL, PREVIEW, SCRATCH, faults_of
-from tests.harness.stack import READ_KEY, WRITE_KEY, Stack
+from tests.harness.stack import CRON_SECRET, READ_KEY, WRITE_KEY, Stack
 from tests.harness.wire import Mcp
 
 BARE = {
@@ -127,6 +127,14 @@ async def test_a_preview_lists_and_performs_queries_only(stack: Stack) -> None:
     assert (done["side_effect"], done["retry"]["advice"]) == ("unknown", "never")
     assert known["structuredContent"]["known"] is False
     assert stack.items.effects().created == 0
+
+
+async def test_a_preview_without_commands_has_nothing_to_sweep(stack: Stack) -> None:
+    async with client_of(in_process(preview_env(stack))) as http:
+        bearer = {"Authorization": f"Bearer {CRON_SECRET}"}
+        swept = await http.get("/api/cron/reconcile", headers=bearer)
+    assert swept.json() == {"looked": 0, "settled": 0, "in_doubt": 0, "left": 0}
+    assert stack.front.exchanges == []
 
 
 async def test_a_preview_that_could_write_answers_503_and_names_every_fault(

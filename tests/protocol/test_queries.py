@@ -5,6 +5,7 @@ import json
 from pydantic import BaseModel
 
 from lib.contract import Call, Query
+from lib.dev.faults import bad_gateway
 from tests.harness.servers import client_of, in_process
 from tests.harness.stack import Stack
 from tests.harness.wire import Mcp
@@ -36,6 +37,14 @@ async def test_an_unknown_key_is_told_to_prove_nothing(stack: Stack) -> None:
     said, text = (each["text"] for each in answer["content"])
     assert said == "Nothing is known under this key. That does not prove that nothing happened."
     assert json.loads(text) == answer["structuredContent"]
+
+
+async def test_a_silent_store_is_no_unknown_key(stack: Stack) -> None:
+    stack.store_faults.plan(bad_gateway("before"), count=None)
+    async with client_of(in_process(stack.env())) as http:
+        answer = await Mcp(http=http).call("get_operation", idempotency_key="k")
+    said = "The store did not answer, so nothing is known now. Try again."
+    assert (answer["isError"], answer["content"][0]["text"]) == (True, said)
 
 
 async def test_a_query_of_yours_that_knows_nothing_speaks_for_itself(stack: Stack) -> None:

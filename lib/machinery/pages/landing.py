@@ -9,6 +9,7 @@ Source: DESIGN §2, §7.
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
+from typing import assert_never
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -54,7 +55,7 @@ def landing_page(deployment: Deployment | Misconfigured, request: Request) -> HT
 
 
 def _standing(deployment: Deployment) -> str:
-    match deployment.settings.kind:
+    match kind := deployment.settings.kind:
         case "production":
             return "Commands change the real systems behind this server."
         case "development":
@@ -67,6 +68,8 @@ def _standing(deployment: Deployment) -> str:
                 "credential that could write. Where Vercel protects it, a client also needs the "
                 "bypass secret."
             )
+        case _:
+            assert_never(kind)
 
 
 def _offer(deployment: Deployment, *, with_names: bool) -> str:
