@@ -15,7 +15,6 @@ from typing import Any, get_args
 from pydantic import BaseModel, RootModel
 
 from lib.contract import BackendClass, Command, Keyed, Lookup, Page, PageArguments, Query, Tool
-from lib.machinery.arguments import indistinct
 from lib.machinery.runner.deadline import OPEN_TTL_MS
 
 KEY = "idempotency_key"
@@ -136,8 +135,11 @@ def _wrong_arguments(tool: Tool) -> str | None:
     for name, field in tool.arguments.model_fields.items():
         if KEY in {name, field.alias, field.validation_alias}:
             return f"remove the argument {KEY}: the machinery adds it to every command."
-    has_fingerprint = isinstance(tool, Command) or issubclass(tool.arguments, PageArguments)
-    return indistinct(tool.arguments) if has_fingerprint else None
+        if field.exclude:
+            return f"the argument {name} is excluded from dumps, so the fingerprint would miss it."
+        if field.default_factory not in {None, list, dict, set, tuple, frozenset}:
+            return f"give {name} a constant default: a computed one differs between call and retry."
+    return None
 
 
 def _wrong_function(tool: Tool) -> str | None:

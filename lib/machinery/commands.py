@@ -13,7 +13,7 @@ from lib.contract import Command, OperationId
 from lib.machinery.caller import Caller
 from lib.machinery.catalogue import KEY
 from lib.machinery.gate.approval import Approved, Unapproved, Unasked, ask, judge
-from lib.machinery.inputs import UNFIT, InputError, command_arguments, key_problems
+from lib.machinery.inputs import InputError, command_arguments, key_problems
 from lib.machinery.outcome import Forbidden, Invalid, KeyReused, NotExecuted, Outcome
 from lib.machinery.runner.decide import NOT_BEGUN
 from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
@@ -60,8 +60,8 @@ def _intent(caller: Caller, command: Command[Any, Any], sent: Mapping[str, Any])
     arguments = command_arguments(command, sent)
     try:
         digest = fingerprint(command.name, arguments)
-    except UnfitForJsonError:
-        raise InputError(UNFIT) from None
+    except UnfitForJsonError as fault:
+        raise InputError(fault.problem) from None
     return Intent(
         command=command,
         arguments=arguments,

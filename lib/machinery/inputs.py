@@ -20,7 +20,6 @@ MAX_DEPTH = 32
 MAX_STRING_CHARS = 64 * 1024
 MAX_MEMBERS = 10_000  # of one list or object
 MAX_INTEGER_BITS = 1024  # far above any field, far below what Python refuses to write down
-UNFIT = "arguments: numbers should be finite and within 53 bits"
 TELLABLE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 type Json = Any  # what json.loads made of a body, looked at here first

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from lib.contract import PageArguments, Principal
-from lib.machinery.inputs import UNFIT, InputError
+from lib.machinery.inputs import InputError
 from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Cursors:
         begun = self.arguments.model_copy(update={"cursor": None, "limit": 1})
         try:
             digest = fingerprint(self.tool, begun)
-        except UnfitForJsonError:
-            raise InputError(UNFIT) from None
+        except UnfitForJsonError as fault:
+            raise InputError(fault.problem) from None
         return [self.principal.issuer, self.principal.subject, digest]
 
     @cached_property

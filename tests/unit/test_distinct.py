@@ -4,12 +4,11 @@ Source: PROTOCOL §2. A dump may hide a value, shorten it or leave it out; a fin
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, Literal, TypedDict, cast
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 import pytest
@@ -28,16 +27,13 @@ from pydantic import (
     SecretBytes,
     SecretStr,
     Tag,
-    WrapSerializer,
-    WrapValidator,
     computed_field,
     create_model,
     field_serializer,
     model_serializer,
 )
 
-from lib.machinery.arguments import indistinct
-from lib.machinery.runner.fingerprint import fingerprint
+from lib.machinery.runner.fingerprint import IndistinctError, fingerprint
 
 
 class Cat(BaseModel):
@@ -80,6 +76,10 @@ class Silent(BaseModel):
         return {}
 
 
+class Excluding(BaseModel):
+    word: str = Field(default="", exclude=True)
+
+
 class Counted(BaseModel):
     word: str
 
@@ -93,32 +93,7 @@ class Words(RootModel[list[str]]):
     pass
 
 
-class Typed(TypedDict, total=False):
-    when: Decimal | date
-    note: str
-
-
-@dataclass
-class Point:
-    x: int
-    y: Decimal = Decimal(0)
-
-
-def _hidden(_value: Any, _handler: Any) -> str:
-    return "hidden"
-
-
-def _text_as_it_is(sent: Any, _handler: Any) -> Any:
-    return sent if isinstance(sent, str) else Decimal(sent)
-
-
 DIFFERENT: dict[str, tuple[Any, Any, Any]] = {
-    "a secret": (SecretStr, "one", "two"),
-    "secret bytes": (SecretBytes, "one", "two"),
-    "a serializer": (Annotated[str, PlainSerializer(len)], "one", "two"),
-    "a wrapping serializer": (Annotated[str, WrapSerializer(_hidden)], "one", "two"),
-    "a field's serializer": (Rounded, {"weight": 1.1}, {"weight": 1.2}),
-    "a model's serializer": (list[Silent], [{"word": "a"}], [{"word": "b"}]),
     "a computed field": (Counted, {"word": "ab"}, {"word": "cd"}),
     "a root": (Words, ["a", "b"], ["b", "a"]),
     "models with a default tag": (
@@ -126,10 +101,10 @@ DIFFERENT: dict[str, tuple[Any, Any, Any]] = {
         {"kind": "cat", "name": "x"},
         {"kind": "dog", "name": "x"},
     ),
-    "models inside a container": (
-        list[Cat] | list[Dog],
-        [{"kind": "cat"}],
-        [{"kind": "dog"}],
+    "models that a default tells apart": (
+        Short | Long,
+        {"name": "x"},
+        {"name": "x", "count": 1},
     ),
     "models told apart by a function": (
         Annotated[
@@ -139,12 +114,10 @@ DIFFERENT: dict[str, tuple[Any, Any, Any]] = {
         {"name": "x"},
         {"name": "x", "count": 1},
     ),
-    "a decimal and its text": (str | Decimal, "1", 1),
     "a decimal's digits": (Decimal, "1.0", "1.00"),
-    "what a validator made of it": (Annotated[Decimal, WrapValidator(_text_as_it_is)], "7", 7),
     "a microsecond": (timedelta, "PT1.000001S", "PT1S"),
-    "an offset": (AwareDatetime, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00"),
     "no offset": (datetime, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00"),
+    "an instant": (AwareDatetime, "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
     "a time": (time, "10:00:00", "10:00:01"),
     "bytes that are no text": (Base64Bytes, "/w==", "/g=="),
     "an identifier": (UUID, "0" * 31 + "1", "0" * 32),
@@ -154,24 +127,23 @@ DIFFERENT: dict[str, tuple[Any, Any, Any]] = {
     "true and one": (bool | int, True, 1),
     "anything": (Any, {"a": [1]}, {"a": ["1"]}),
     "any JSON": (JsonValue, {"a": None}, {}),
-    "a name that looks like a type's": (
-        dict[str, JsonValue] | Decimal,
-        {"\0decimal.Decimal": "1"},
-        "1",
-    ),
-    "keys of members": (dict[Size | str, int], {"small": 1}, {"large": 1}),
     "keys that are numbers": (dict[int, int], {"1": 1}, {"10": 1}),
-    "typed dictionaries": (Typed, {"note": ""}, {}),
-    "a dataclass": (Point, {"x": 1, "y": "0"}, {"x": 1, "y": "1"}),
     "a sequence": (Sequence[Decimal], ["1"], ["2"]),
-    "a mapping": (Mapping[str, date], {"a": "2026-01-01"}, {"b": "2026-01-01"}),
+    "days": (dict[str, date], {"a": "2026-01-01"}, {"b": "2026-01-01"}),
+}
+REFUSED: dict[str, tuple[Any, Any]] = {
+    "a secret": (SecretStr, "one"),
+    "secret bytes": (SecretBytes, "one"),
+    "a serializer": (Annotated[str, PlainSerializer(len)], "one"),
+    "a field's serializer": (Rounded, {"weight": 1.1}),
+    "a model's serializer": (list[Silent], [{"word": "a"}]),
+    "an excluded field": (Excluding, {"word": "a"}),
 }
 
 
 def digest(annotation: Any, sent: Any) -> str:
     model = create_model("Sent", value=(annotation, ...))
-    assert indistinct(model) is None
-    text = create_model("Text", value=(Any, ...))(value=sent).model_dump_json()
+    text = json.dumps({"value": sent})
     return fingerprint("x", model.model_validate_json(text, strict=True, extra="forbid"))
 
 
@@ -182,17 +154,23 @@ def test_values_that_a_tool_can_tell_apart_have_two_fingerprints(what: str) -> N
     assert digest(annotation, one) == digest(annotation, one)
 
 
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_value_that_its_json_hides_has_none(what: str) -> None:
+    with pytest.raises(IndistinctError):
+        digest(*REFUSED[what])
+
+
 WIDE = create_model(
     "Wide",
     flag=(bool | int | str | None, None),
-    amount=(str | Decimal, "0"),
+    amount=(Decimal | None, None),
     day=(date | None, None),
-    sizes=(dict[str, Size | str], Field(default_factory=dict)),
+    sizes=(dict[str, Size], Field(default_factory=dict)),
     pets=(list[Cat | Dog | Short | Long], Field(default_factory=list)),
-    tags=(set[str] | list[str], Field(default_factory=list)),
+    tags=(set[str], Field(default_factory=set)),
     free=(JsonValue, None),
 )
-WORD = st.sampled_from(["", "1", "cat", "large", "\0", "\0builtins.set"])
+WORD = st.sampled_from(["", "1", "cat", "large", "\0"])
 SCALAR = st.none() | st.booleans() | st.integers(0, 2) | WORD
 FREE = st.recursive(
     SCALAR, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORD, inner, max_size=2)
@@ -204,9 +182,9 @@ SENT = st.fixed_dictionaries(
     {},
     optional={
         "flag": SCALAR,
-        "amount": st.integers(0, 2) | WORD,
+        "amount": st.none() | st.sampled_from(["0", "1", "1.0"]),
         "day": st.none() | st.dates().map(str),
-        "sizes": st.dictionaries(WORD, st.integers(1, 1) | WORD, max_size=2),
+        "sizes": st.dictionaries(WORD, st.sampled_from([1, "large"]), max_size=2),
         "pets": st.lists(PET, max_size=2),
         "tags": st.lists(WORD, max_size=2),
         "free": FREE,

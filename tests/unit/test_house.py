@@ -24,7 +24,7 @@ MAX_LINES = {"api/index.py": 40, "lib/contract.py": 180, "README.md": 160}
 MACHINERY_NOUNS = r"lease|redis|upstash|json-?rpc|\bmcp\b|idempotency_key|\bswap\b"
 DOMAIN_NOUNS = r"\bitems? service\b|\bnotice|\bquantity\b|item_id|create_item"
 # A third of it is docstrings and blank lines; docs/DESIGN.md §1 says what the rest is.
-MAX_MACHINERY = 5_300
+MAX_MACHINERY = 5_600
 REGISTRIES = re.compile(r"pypi\.org|pythonhosted|npmjs|registry\.")
 
 

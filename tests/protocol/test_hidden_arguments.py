@@ -1,6 +1,6 @@
-"""A secret argument is an argument: another one under the same key is another call.
+"""A secret is the same in every call's JSON: a command that takes one is refused, not confused.
 
-Source: PROTOCOL §2; what a dump shows of a secret is the same for each.
+Source: PROTOCOL §2.
 """
 
 from datetime import timedelta
@@ -8,6 +8,7 @@ from datetime import timedelta
 from pydantic import BaseModel, SecretStr
 
 from lib.contract import Call, Command, Keyed
+from lib.machinery.runner.fingerprint import IndistinctError
 from tests.harness.servers import client_of, in_process
 from tests.harness.stack import Stack
 from tests.harness.wire import Mcp
@@ -39,13 +40,13 @@ def lock_door(words: list[str]) -> Command[Lock, Locked]:
     )
 
 
-async def test_another_secret_under_one_key_is_another_call(stack: Stack) -> None:
+async def test_a_command_whose_calls_look_alike_is_refused_and_never_performed(
+    stack: Stack,
+) -> None:
     words: list[str] = []
     async with client_of(in_process(stack.env(), tools=[lock_door(words)])) as http:
-        mcp = Mcp(http=http)
-        first = await mcp.settle("lock_door", word="one", idempotency_key="key")
-        other = await mcp.settle("lock_door", word="two", idempotency_key="key")
-        again = await mcp.settle("lock_door", word="one", idempotency_key="key")
-    assert (other["outcome"], other["this_call"]) == ("key_reused", "not_executed")
-    assert again == first | {"this_call": "replayed"}
-    assert words == ["one"]
+        answer = await Mcp(http=http).call("lock_door", word="one", idempotency_key="key")
+    told = answer["structuredContent"]
+    assert (told["outcome"], told["side_effect"]) == ("invalid", "none")
+    assert answer["content"][0]["text"].endswith(IndistinctError.problem)
+    assert (words, stack.front.exchanges) == ([], [])
