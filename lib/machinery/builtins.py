@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 from pydantic import BaseModel, Field
 
-from lib.contract import Call, Command, OperationId, Query, Scope
+from lib.contract import Call, Command, OperationId, Query, Scope, Unaskable
 from lib.machinery.caller import CALLER, Caller
 from lib.machinery.gate.decide import Denied
 from lib.machinery.inputs import MAX_KEY_CHARS, InputError, key_problems
@@ -112,7 +112,8 @@ async def get_operation(arguments: GetOperation, call: Call) -> KnownOperation:
         case Unreadable():
             raise QueryError("The record of this key cannot be read; a person has to look.")
         case Seen():
-            return _known(held, name.id)
+            command = deployment.catalogue.find_command(held.record.tool)
+            return _known(held, name.id, command)
         case _:
             assert_never(held)
 
@@ -122,11 +123,16 @@ def note(query: Query[Any, Any], value: dict[str, Any]) -> str | None:
     return UNKNOWN if query.perform is get_operation and not value["known"] else None
 
 
-def _known(seen: "Seen", operation_id: OperationId) -> KnownOperation:
+def _known(
+    seen: "Seen", operation_id: OperationId, command: Command[Any, Any] | None
+) -> KnownOperation:
     from lib.machinery.envelope import envelope, words
+    from lib.machinery.runner.record import guarantee, narrowed
     from lib.machinery.runner.transitions import told
 
-    record = seen.record
+    # A tool that is not here any more can neither send nor ask.
+    declared = Unaskable() if command is None else command.backend
+    record = narrowed(seen.record, guarantee(declared))
     said = envelope(words(told(record, seen.age_ms), operation_id), operation_id)
     del said["this_call"]
     return KnownOperation(

@@ -6,6 +6,7 @@ import pytest
 
 from lib.machinery.runner.record import encode
 from tests.proof.explorer.mutants import SHELL, WEAKENED
+from tests.proof.explorer.redeployed import REDEPLOYED
 from tests.proof.explorer.removed import REMOVED
 from tests.proof.explorer.search import Search
 from tests.proof.explorer.settings import COMMIT, among
@@ -17,7 +18,7 @@ MUTANTS = [
         (f"{event}.{rule} removed", who, weakened((event, rule), removed))
         for (event, rule), who in REMOVED.items()
     ),
-    *((one.what, one.setting, weakened(one.rule, one.weaken)) for one in WEAKENED),
+    *((one.what, one.setting, weakened(one.rule, one.weaken)) for one in (*WEAKENED, *REDEPLOYED)),
     *((what, who, None) for what, who in SHELL.items()),
 ]
 EXPLORED = {among(backend, attempts=2, **actors) for backend, actors in COMMIT}
@@ -36,7 +37,7 @@ def test_two_attempts_keep_every_promise_on_every_schedule(
 
 def test_every_rule_of_the_table_has_its_mutant() -> None:
     assert sorted(REMOVED) == sorted(rules())
-    assert {one.rule for one in WEAKENED} <= set(REMOVED)
+    assert {one.rule for one in (*WEAKENED, *REDEPLOYED)} <= set(REMOVED)
 
 
 @pytest.mark.parametrize(("what", "who", "table"), MUTANTS, ids=[what for what, *_ in MUTANTS])

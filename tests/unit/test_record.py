@@ -12,11 +12,13 @@ from hypothesis import strategies as some
 from lib.contract import Principal
 from lib.machinery.outcome import Fault
 from lib.machinery.runner.record import (
+    DAY_MS,
     OPEN_TTL_MS,
     Guarantee,
     Record,
     Seen,
     Unreadable,
+    common,
     decode,
     encode,
     open_index,
@@ -116,3 +118,28 @@ def test_no_part_of_a_name_can_imitate_another() -> None:
 def test_a_record_is_written_as_the_canonicalisation_scheme_says(text: str, ms: int) -> None:
     record = replace(RECORD, answer=text, fault=Fault(text, text), lease_ms=ms, tool=text)
     assert encode(record) == rfc8785.dumps({"v": 1, **asdict(record)}).decode()
+
+
+KEYED = Guarantee(kind="keyed", window_ms=DAY_MS, sticky=True)
+SHORT = Guarantee(kind="keyed", window_ms=DAY_MS // 24)
+KEYED_ASK = Guarantee(kind="keyed", window_ms=DAY_MS, can_ask=True, settle_ms=7)
+UNIQUE, NONE = Guarantee(kind="unique"), Guarantee(kind="none")
+LOOKUP = Guarantee(kind="lookup", can_ask=True, settle_ms=7)
+
+
+@pytest.mark.parametrize("one", [KEYED, SHORT, KEYED_ASK, UNIQUE, NONE, LOOKUP])
+@pytest.mark.parametrize("other", [KEYED, SHORT, KEYED_ASK, UNIQUE, NONE, LOOKUP])
+def test_what_two_classes_promise_in_common_neither_exceeds(
+    one: Guarantee, other: Guarantee
+) -> None:
+    both = common(one, other)
+    assert both.can_ask == (one.can_ask and other.can_ask)
+    assert dedupes(both) == (dedupes(one) and dedupes(other))
+    windows = {each.window_ms for each in (one, other) if each.window_ms}
+    assert both.window_ms == (min(windows, default=None) if dedupes(both) else None)
+    assert (common(both, other), common(one, one)) == (both, one)
+    assert (both.settle_ms, both.sticky) == (one.settle_ms, one.sticky and other.sticky)
+
+
+def dedupes(promise: Guarantee) -> bool:
+    return promise.kind in {"keyed", "unique"}

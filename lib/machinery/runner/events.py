@@ -8,7 +8,7 @@ Source: PROTOCOL §4.
 from dataclasses import dataclass
 
 from lib.machinery.outcome import Fault, Outcome
-from lib.machinery.runner.record import Record
+from lib.machinery.runner.record import Record, narrowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +191,13 @@ class Case[E: Event]:
     record: Record
     age_ms: int
     event: E
+
+    @property
+    def trusted(self) -> Record:
+        """The record, its class no stronger than what the claiming deployment declares."""
+        if not isinstance(self.event, Claim):
+            return self.record
+        return narrowed(self.record, self.event.own.backend)
 
     @property
     def is_live(self) -> bool:

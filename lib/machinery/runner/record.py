@@ -4,7 +4,7 @@ Source: PROTOCOL §2 (names), §3 (the record), §5 (settle time), §9 (retentio
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
 from typing import Literal
@@ -114,6 +114,22 @@ def guarantee(backend: BackendClass) -> Guarantee:
             return Guarantee(kind="lookup", can_ask=True, settle_ms=settle_ms)
         case Unaskable():
             return Guarantee(kind="none")
+
+
+def common(stored: Guarantee, declared: Guarantee) -> Guarantee:
+    """State what a record's class and another declaration both promise."""
+    can_ask = stored.can_ask and declared.can_ask
+    kind, window_ms = "lookup" if can_ask else "none", None
+    if {stored.kind, declared.kind} <= {"keyed", "unique"}:
+        windows = [each.window_ms for each in (stored, declared) if each.window_ms is not None]
+        kind, window_ms = "keyed" if windows else "unique", min(windows, default=None)
+    is_sticky = stored.sticky and declared.sticky
+    return replace(stored, kind=kind, window_ms=window_ms, sticky=is_sticky, can_ask=can_ask)
+
+
+def narrowed(record: Record, declared: Guarantee) -> Record:
+    """Read a record as a deployment may that declares this class."""
+    return replace(record, backend=common(record.backend, declared))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

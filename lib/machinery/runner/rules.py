@@ -4,6 +4,8 @@ A rule's name is its sentence; their order stands in `decide.py`.
 Source: PROTOCOL §4 (the table), §5 (classes, horizon, key window).
 """
 
+from dataclasses import replace
+
 from lib.contract import ThisCall
 from lib.machinery import outcome as out
 from lib.machinery.runner import events as ev
@@ -13,7 +15,7 @@ from lib.machinery.runner.record import Record
 
 def kept(case: ev.Case[ev.Event]) -> ev.Decision:
     """Change nothing, and say what is known."""
-    return ev.Keep(ev.Tell(tr.told(case.record, case.age_ms)))
+    return ev.Keep(ev.Tell(tr.told(case.trusted, case.age_ms)))
 
 
 def claim_of_another_operation(case: ev.Case[ev.Claim]) -> ev.Decision | None:
@@ -38,7 +40,7 @@ def still_running(case: ev.Case[ev.Claim | ev.Sweep]) -> ev.Decision | None:
 
 
 def claim_inside_the_key_window(case: ev.Case[ev.Claim]) -> ev.Decision | None:
-    record, age_ms, event = case.record, case.age_ms, case.event
+    record, age_ms, event = case.trusted, case.age_ms, case.event
     if not tr.is_inside_key_window(record, age_ms, event.lease_ms):
         return None
     taken = tr.taken_over_to_run(record, age_ms, event.attempt, event.lease_ms)
@@ -46,7 +48,7 @@ def claim_inside_the_key_window(case: ev.Case[ev.Claim]) -> ev.Decision | None:
 
 
 def dead_and_askable(case: ev.Case[ev.Claim | ev.Sweep]) -> ev.Decision | None:
-    record, event = case.record, case.event
+    record, event = case.trusted, case.event
     if not record.backend.can_ask:
         return None
     taken = tr.taken_over_to_ask(record, case.age_ms, event.attempt, event.lease_ms)
@@ -57,7 +59,8 @@ def dead_and_unaskable(case: ev.Case[ev.Claim | ev.Sweep]) -> ev.Decision | None
     if case.record.state != "started":
         return None
     open_end = tr.doubted(case.record, case.age_ms, fault=tr.IN_DOUBT, was_sent=False)
-    return ev.Write(open_end, ev.Tell(tr.in_doubt(open_end, 0)))
+    told = replace(open_end, backend=case.trusted.backend)
+    return ev.Write(open_end, ev.Tell(tr.in_doubt(told, 0)))
 
 
 def success_under_another_fingerprint(case: ev.Case[ev.Occurred]) -> ev.Decision | None:

@@ -7,7 +7,7 @@ about the requests before it.
 from collections.abc import Iterator
 
 from lib.machinery.runner.record import Guarantee
-from tests.proof.explorer.model import HOUR_MS, Backend, Flight, State
+from tests.proof.explorer.model import HOUR_MS, Backend, State
 
 
 def landed(
@@ -24,9 +24,9 @@ def landed(
 
 
 def _accepted(backend: Backend, promise: Guarantee, who: int, fly: int) -> tuple[str, Backend]:
-    if backend.key == "refused":
+    if promise.kind == "keyed" and backend.key == "refused":
         return "by_key", backend
-    if backend.key == "done":
+    if promise.kind == "keyed" and backend.key == "done":
         return ("ok" if backend.effects[who] else "refused"), backend
     if promise.kind == "unique" and any(backend.effects):
         return "duplicate", backend
@@ -49,10 +49,11 @@ def orphaned(state: State, promise: Guarantee, sender: int, beyond_ms: int) -> S
     """Nobody waits for this sender's request any more; the dead wait until their lease ends."""
     last = promise.settle_ms + beyond_ms
     flights = (
-        Flight(one.who, min(one.fly, last)) if one.waits == sender else one for one in state.flights
+        one._replace(fly=min(one.fly, last), waits=-1) if one.waits == sender else one
+        for one in state.flights
     )
     if is_deaf(state.backend, promise):
-        flights = (one for one in flights if one.waits >= 0)
+        flights = (one for one in flights if one.waits >= 0 or one.is_bare)
     return state._replace(flights=tuple(sorted(flights)))
 
 

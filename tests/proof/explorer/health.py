@@ -36,8 +36,8 @@ class Health:
 
     def check(self, state: State) -> str:
         """Tell what cannot be settled from here, or ""."""
-        if not state.record or state.is_lost or state.is_misled:
-            return ""
+        if not state.record or state.is_lost or state.is_misled or self.setting.declares:
+            return ""  # what one deployment can settle, another one may not
         moment = Moment(state.record, state.age, state.backend)
         known = self._known.get(moment)
         if known is None:

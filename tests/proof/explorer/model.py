@@ -52,11 +52,15 @@ class Actor(NamedTuple):
 
 
 class Flight(NamedTuple):
-    """A request under way: whose, how long it may still land, and who waits for it, if any."""
+    """A request under way: whose, how long it may still land, and who waits for it, if any.
+
+    is_bare: it was sent without a key that the backend would know again.
+    """
 
     who: int
     fly: int
     waits: int = -1
+    is_bare: bool = False
 
 
 class Backend(NamedTuple):
@@ -95,6 +99,7 @@ class Setting:
     """Who acts in one exploration.
 
     stranger: the last attempt asks for something else under the same key.
+    declares: the class that the last attempt's deployment declares, where it is another one.
     errs: the operator may also say what is not so. writes_late: an attempt past its lease may
     still write what is no success. sends: requests one attempt may send where the key is safe.
     """
@@ -106,6 +111,7 @@ class Setting:
     losses: int = 0
     sends: int = 1
     stranger: bool = False
+    declares: str | None = None
     errs: bool = False
     writes_late: bool = False
     counts_doubt: bool = True
@@ -120,6 +126,21 @@ class Setting:
             ("resolve", self.operators),
         ]
         return tuple((f"{kind}{n + 1}", kind) for kind, count in counts for n in range(count))
+
+    def declared_by(self, index: int) -> Guarantee:
+        """The class under which one of them acts."""
+        is_redeployed = self.declares is not None and index == self.attempts - 1
+        return CLASSES[str(self.declares)] if is_redeployed else self.backend
+
+    def sent_as(self, flight: Flight) -> Guarantee:
+        """The class under which a request was sent that nobody waits for."""
+        crew = (self.declared_by(index) for index in range(self.attempts))
+        return next(each for each in crew if is_bare(each) == flight.is_bare)
+
+
+def is_bare(promise: Guarantee) -> bool:
+    """Tell whether requests under this class carry nothing that the backend would know again."""
+    return promise.kind not in {"keyed", "unique"}
 
 
 class Exchange(NamedTuple):

@@ -54,12 +54,10 @@ WEAKENED: tuple[Weakened, ...] = (
     Weakened(
         "run again after the lease, whatever the class",
         RUN_AGAIN,
-        by.believing(backend=by.deduplicates),
+        by.trusting(by.deduplicates),
         among("none", attempts=2),
     ),
-    Weakened(
-        "no key window", RUN_AGAIN, by.believing(backend=by.endless), among("keyed", attempts=2)
-    ),
+    Weakened("no key window", RUN_AGAIN, by.trusting(by.endless), among("keyed", attempts=2)),
     Weakened(
         "the operation's age starts anew with each take-over",
         RUN_AGAIN,

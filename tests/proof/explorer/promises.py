@@ -13,10 +13,11 @@ from lib.machinery.outcome import (
     Rejected,
     Succeeded,
 )
-from lib.machinery.runner.record import Guarantee, Record
+from lib.machinery.runner.events import Ask, Run, Tell
+from lib.machinery.runner.record import Guarantee, Record, narrowed
 from tests.proof.explorer.backend import is_deaf
 from tests.proof.explorer.ledger import Ledger, Step
-from tests.proof.explorer.model import HOUR_MS, LEASE_MS, Actor, State
+from tests.proof.explorer.model import HOUR_MS, LEASE_MS, Actor, State, is_bare
 
 OPEN = {"started", "in_doubt"}
 POSITIVE = {"ok"}
@@ -29,7 +30,8 @@ def is_open(record: Record | None) -> bool:
 
 def may_land(state: State, promise: Guarantee, who: int) -> bool:
     """Tell whether a request sent so far may still make an effect."""
-    return not is_deaf(state.backend, promise) and any(one.who == who for one in state.flights)
+    is_ignored = is_deaf(state.backend, promise)
+    return any(one.who == who and (one.is_bare or not is_ignored) for one in state.flights)
 
 
 def effect_made(state: State, promise: Guarantee, record: Record | None) -> str:
@@ -57,9 +59,8 @@ def decided(ledger: Ledger, record: Record | None, step: Step) -> str:
     is_settled = record.state not in OPEN and not _is_foreign(ledger, record, step)
     if is_settled and isinstance(outcome, InDoubt):
         return "'in doubt' where a settled record was seen"
-    if kind in {"claim", "sweep"} and isinstance(outcome, InDoubt):
-        is_written = step.new != 0 and ledger.record(step.new).state == "in_doubt"
-        return "" if is_written else "a doubt told, and its owner not fenced off"
+    if kind in {"claim", "sweep"}:
+        return _taken_up(ledger, step)
     if kind in {"refused", "by_key", "not_done"}:
         own = ledger.record(int(step.code[1] or 0))
         is_first_hand = record.state == "started" and record.attempt == own.attempt
@@ -68,6 +69,25 @@ def decided(ledger: Ledger, record: Record | None, step: Step) -> str:
         if is_first_hand and (has_proof or not has_doubt) and isinstance(outcome, InDoubt):
             return "first-hand negative evidence discarded"
     return ""
+
+
+def _taken_up(ledger: Ledger, step: Step) -> str:
+    if step.code[0] == "claim" and _is_beyond(step, ledger.record(int(step.code[1] or 0)).backend):
+        return "sent, asked, or told to find out, where the deployment cannot"
+    is_written = step.new != 0 and ledger.record(step.new).state == "in_doubt"
+    is_fenced = is_written or not isinstance(step.outcome, InDoubt)
+    return "" if is_fenced else "a doubt told, and its owner not fenced off"
+
+
+def _is_beyond(step: Step, declared: Guarantee) -> bool:
+    """Tell whether a claim leads to what its own deployment declares that it cannot do."""
+    match step.verdict:
+        case Run(record=record) | Ask(record=record):
+            return narrowed(record, declared) != record
+        case Tell(InDoubt(after_ms=int())):
+            return is_bare(declared) and not declared.can_ask
+        case Tell():
+            return False
 
 
 def _forgotten(ledger: Ledger, step: Step) -> str:
@@ -124,7 +144,8 @@ def written(state: State, old: Record | None, new: Record | None, kind: str) -> 
 def _is_rejuvenated(state: State, old: Record, new: Record) -> bool:
     """Tell whether the new record forgets hours for which the backend has held the key."""
     hours = old.elapsed_ms + state.age - new.elapsed_ms
-    return old.backend.kind == "keyed" and new.state in OPEN and hours > 2 * HOUR_MS
+    is_keyed = old.backend.kind == new.backend.kind == "keyed"
+    return is_keyed and new.state in OPEN and hours > 2 * HOUR_MS
 
 
 def robbed(state: State, owner: Actor, old: Record, new: Record | None) -> str:

@@ -24,11 +24,12 @@ from tests.proof.explorer.model import (
     Setting,
     State,
     fresh,
+    is_bare,
 )
 
 DONE = Actor(phase="done")
 LATE = {"ok", "resolve"}  # what may still be written past a lease
-REMAINING_S = 1_000.0  # ample: in the model an attempt ends with its lease
+AMPLE_S = 1_000.0  # ample: in the model an attempt ends with its lease
 BUDGET_S = 3.0
 
 
@@ -40,8 +41,8 @@ class Shell:
         self.setting, self.ledger, self.index = setting, ledger, index
         self.name, self.kind = setting.crew()[index]
         self.who = int(setting.stranger and index == setting.attempts - 1)
-        self.own = ledger.id(fresh(setting.backend, self.name, self.who))
-        self.promise = setting.backend
+        self.promise = setting.declared_by(index)
+        self.own = ledger.id(fresh(self.promise, self.name, self.who))
         self._place = {other: place for place, (other, _) in enumerate(setting.crew())}
         self._phases = {
             "idle": self._starts,
@@ -149,13 +150,12 @@ class Shell:
     def _sends(self, state: State, actor: Actor) -> Iterator[Next]:
         """The dispatch guard, then the request; or an end before anything is sent."""
         left_s = (LEASE_MS - actor.clock) / 1000
-        if self.setting.guard(
-            remaining_s=REMAINING_S, lease_left_s=left_s, commit_budget_s=BUDGET_S
-        ):
+        if self.setting.guard(remaining_s=AMPLE_S, lease_left_s=left_s, commit_budget_s=BUDGET_S):
             fly = LEASE_MS - actor.clock + self.promise.settle_ms
-            flights = (*state.flights, Flight(self.who, fly, self.index))
+            flight = Flight(self.who, fly, self.index, is_bare(self.promise))
             sent = actor._replace(phase="sent", sends=actor.sends + 1)
-            after = self._put(state, sent)._replace(flights=tuple(sorted(flights)))
+            flights = tuple(sorted((*state.flights, flight)))
+            after = self._put(state, sent)._replace(flights=flights)
             yield self._next("sends", after)
         if actor.sends:
             yield self._hears(state, actor, ("no_evidence", actor.own, True), "stops sending")

@@ -73,6 +73,17 @@ def hearing(**changes: Any) -> Weaken:
     return weaken
 
 
+def trusting(backend: Callable[[ev.Case[Any]], Guarantee]) -> Weaken:
+    """Apply as if the record and the claiming deployment had that class."""
+
+    def weaken(rule: Rule, case: ev.Case[Any]) -> ev.Decision | None:
+        own = replace(case.event.own, backend=backend(case))
+        claim = ev.Case(case.record, case.age_ms, replace(case.event, own=own))
+        return believing(backend=backend)(rule, claim)
+
+    return weaken
+
+
 def aged(age_ms: Callable[[ev.Case[Any]], int]) -> Weaken:
     """Apply as if the record had that age."""
     return lambda rule, case: rule(ev.Case(case.record, age_ms(case), case.event))
@@ -96,6 +107,16 @@ def keeps_refusals(case: ev.Case[Any]) -> Guarantee:
 def deduplicates(case: ev.Case[Any]) -> Guarantee:
     """The same backend, as if it refused a second effect."""
     return replace(case.record.backend, kind="unique")
+
+
+def as_it_was(case: ev.Case[Any]) -> Guarantee:
+    """The class that the record has."""
+    return case.record.backend
+
+
+def declared_as_it_was(case: ev.Case[Any]) -> Record:
+    """What is claimed, as if its deployment declared the record's class."""
+    return replace(case.event.own, backend=case.record.backend)
 
 
 def my_attempt(case: ev.Case[Any]) -> str:

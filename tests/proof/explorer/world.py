@@ -56,18 +56,18 @@ class World:
 
     def _landings(self, state: State) -> Iterator[Next]:
         """Requests that nobody waits for any more."""
-        promise, move = self.setting.backend, Move("backend", "receives a late request")
+        move = Move("backend", "receives a late request")
         record = self.ledger.record(state.record) if state.record else None
         for flight in dict.fromkeys(state.flights):
             if flight.waits >= 0:
                 continue
-            rest = list(state.flights)
+            promise, rest = self.setting.sent_as(flight), list(state.flights)
             rest.remove(flight)
             for _, backend in landed(state.backend, promise, flight.who, flight.fly):
                 if backend == state.backend:
                     continue
                 if is_deaf(backend, promise):
-                    rest = [one for one in rest if one.waits >= 0]
+                    rest = [one for one in rest if one.waits >= 0 or one.is_bare]
                 after = state._replace(flights=tuple(rest), backend=backend)
                 broken = ""
                 if backend.effects != state.backend.effects:
