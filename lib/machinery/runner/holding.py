@@ -78,7 +78,8 @@ class Holding:
                     is_timely=lambda: self._is_timely(event),
                 )
             except StoreSilentError:
-                return unwritten(decision.verdict)
+                was_sent = isinstance(event, ev.Report) and event.was_sent
+                return unwritten(decision.verdict, was_sent=was_sent)
             self.now_holds(moved, asked_at=asked_at)
             if isinstance(moved, Stored):
                 return decision.verdict
@@ -112,7 +113,7 @@ def undecided(event: ev.Event) -> ev.Verdict:
             return ev.Tell(out.StoreUnavailable(after_ms=STORE_RETRY_MS))
 
 
-def unwritten(verdict: ev.Verdict) -> ev.Verdict:
+def unwritten(verdict: ev.Verdict, *, was_sent: bool) -> ev.Verdict:
     """Say what is still true when the move behind a verdict may not have been made.
 
     A success is one, whoever knows it. A refusal counts only from the record's owner, and who
@@ -122,10 +123,8 @@ def unwritten(verdict: ev.Verdict) -> ev.Verdict:
     match verdict:
         case ev.Tell(out.Succeeded() as succeeded):
             return ev.Tell(replace(succeeded, recorded=False))
-        case ev.Tell(out.Rejected(fault=fault)):
-            return ev.Tell(out.InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=True))
-        case ev.Tell(out.NotExecuted(fault=fault)):
-            return ev.Tell(out.InDoubt(fault=fault, after_ms=RETRY_MS))
+        case ev.Tell(out.Rejected(fault=fault) | out.NotExecuted(fault=fault)):
+            return ev.Tell(out.InDoubt(fault=fault, after_ms=RETRY_MS, was_sent=was_sent))
         case ev.Tell():
             return verdict
         case ev.Run() | ev.Ask():

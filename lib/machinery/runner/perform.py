@@ -16,7 +16,7 @@ from lib.machinery.outcome import Fault, Outcome
 from lib.machinery.runner import events as ev
 from lib.machinery.runner.deadline import DISPATCH_MARGIN_S, Deadline
 from lib.machinery.runner.decide import may_send
-from lib.machinery.runner.evidence import NOT_KEPT, ask, send
+from lib.machinery.runner.evidence import ask, send
 from lib.machinery.runner.holding import STORE_RETRY_MS, Holding, uninterrupted
 from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.record import Record, Seen, encode, guarantee
@@ -74,10 +74,7 @@ class _Attempt:
         return kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent)
 
     def _outcome(self, verdict: ev.Verdict) -> Outcome:
-        in_full = self.proof and self.proof.in_full
         match verdict:
-            case ev.Tell(out.Succeeded(fault=fault) as done) if fault == NOT_KEPT and in_full:
-                return replace(done, answer=in_full, fault=None)
             case ev.Tell(outcome):
                 return outcome
             case ev.Run() | ev.Ask():

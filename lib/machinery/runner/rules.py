@@ -100,14 +100,15 @@ def commit(record: Record, event: ev.Occurred) -> ev.Decision:
 
 
 def succeeded(event: ev.Occurred, *, recorded: bool = True) -> ev.Tell:
-    """Tell a success, as its evidence has it."""
+    """Tell a success, as its evidence has it; in full, also where that cannot be kept."""
+    is_kept = event.in_full is None or event.answer is not None
     return ev.Tell(
         out.Succeeded(
-            answer=event.answer,
+            answer=event.answer if is_kept else event.in_full,
             this_call=_this_call(event.own, was_recovered=event.was_recovered),
             recorded=recorded,
             is_fresh=not (event.own.doubt or event.was_recovered),
-            fault=event.fault,
+            fault=event.fault if is_kept else None,
         )
     )
 
@@ -118,6 +119,9 @@ def _committed(record: Record, event: ev.Occurred) -> Record:
 
 def _first_answer(first: Record, event: ev.Occurred) -> ev.Tell:
     this_call = _this_call(event.own, was_recovered=event.was_recovered)
+    is_same = first.digest is not None and first.digest == event.digest
+    if is_same and first.answer is None and event.in_full is not None:
+        return ev.Tell(out.Succeeded(answer=event.in_full, this_call=this_call))
     return ev.Tell(out.Succeeded(answer=first.answer, this_call=this_call, fault=first.fault))
 
 

@@ -108,7 +108,7 @@ class Shell:
         if step.code[0] == "claim":
             unsure = Actor(phase="unsure", clock=actor.clock)
             yield self._next("may claim again", self._put(state, unsure))
-        silent = unwritten(step.verdict)
+        silent = unwritten(step.verdict, was_sent=True)
         assert isinstance(silent, Tell)  # nothing goes on under a record that may not be there
         yield self._told(state, silent.outcome, 0, "hears no reply")
 
