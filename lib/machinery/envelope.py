@@ -184,11 +184,13 @@ def _not_executed(outcome: out.NotExecuted) -> Words:
 
 def _forbidden(outcome: out.Forbidden) -> Words:
     why = NOT_ALLOWED.get(outcome.reason, outcome.reason)
+    can_be_asked_again = outcome.reason == "approval_expired"
     return Words(
         outcome="forbidden",
         side_effect=outcome.side_effect,
         text=f"Not allowed: {why}. Nothing was sent by this call.",
-        advice="never",
+        advice="same_key" if can_be_asked_again else "never",
+        after_ms=0 if can_be_asked_again else None,
         fault=Fault(outcome.reason, f"{why[:1].upper()}{why[1:]}."),
     )
 

@@ -39,7 +39,9 @@ def check_refused(result: dict[str, Any], code: str) -> None:
     assert result["isError"] is True
     assert (said["outcome"], said["error"]["code"]) == ("forbidden", code)
     assert (said["side_effect"], said["this_call"]) == ("none", "not_executed")
-    assert said["retry"] == {"advice": "never", "after_ms": None}
+    again = {"advice": "same_key", "after_ms": 0}  # which leads to the person once more
+    never = {"advice": "never", "after_ms": None}
+    assert said["retry"] == (again if code == "approval_expired" else never)
     assert len(said["error"]["message"]) > 30
     assert result["content"][0]["text"].startswith("Not allowed: ")
 
