@@ -43,6 +43,14 @@ class BareOccurredError(OccurredError):
         """Leave it out here too."""
 
 
+class StumblingError(BareError):
+    @property
+    def code(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise KeyError("code")
+
+    message = after_ms = by_key = code  # pyright: ignore[reportAssignmentType]
+
+
 CODES: dict[str, tuple[Any, str]] = {
     "a code of the tool's": ("sold_out", "sold_out"),
     "a status": (404, "404"),
@@ -94,7 +102,7 @@ async def test_a_sentence_is_told_as_text(shared_stack: Stack, message: Any) -> 
     assert answer["content"][0]["text"].startswith("Refused by the backend (closed).")
 
 
-@pytest.mark.parametrize("fault", [BareError(), BareOccurredError()], ids=["refused", "occurred"])
+@pytest.mark.parametrize("fault", [BareError(), BareOccurredError(), StumblingError()])
 async def test_an_error_that_skips_its_parent_still_proves_what_it_proves(
     shared_stack: Stack, fault: BackendError
 ) -> None:

@@ -48,9 +48,17 @@ def said(error: BackendError) -> tuple[Fault, int | None]:
 
     A record that holds anything else could not be stored, or not be read again.
     """
-    fields = (getattr(error, name, None) for name in ("code", "message", "after_ms"))
-    code, message, after_ms = fields
-    return Fault(_text(code, missing="unnamed"), _text(message, missing="")), _wait_ms(after_ms)
+    code, message = shown(error, "code"), shown(error, "message")
+    fault = Fault(_text(code, missing="unnamed"), _text(message, missing=""))
+    return fault, _wait_ms(shown(error, "after_ms"))
+
+
+def shown(error: BackendError, name: str) -> object:
+    """Look at what an error should have; None where it has it not, or stumbles over it."""
+    try:
+        return getattr(error, name, None)
+    except Exception:  # noqa: BLE001  a property of a tool's own
+        return None
 
 
 def _text(value: object, *, missing: str) -> str:

@@ -24,7 +24,7 @@ from lib.contract import (
 )
 from lib.machinery.outcome import Fault
 from lib.machinery.runner import events as ev
-from lib.machinery.runner.adapter import heard, said
+from lib.machinery.runner.adapter import heard, said, shown
 from lib.machinery.runner.fingerprint import UnfitForJsonError, canonical, fingerprint
 from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.record import Record, is_fit_to_keep
@@ -51,9 +51,9 @@ async def send(
     try:
         result = await heard(intent.command.perform, intent.arguments, call, timeout_s=timeout_s)
     except OccurredError as error:
-        code, shown = said(error)[0].code, getattr(error, "result", None)
+        code, result = said(error)[0].code, shown(error, "result")
         is_duplicate = code == "duplicate"
-        return _heard(intent.command.result, own, shown, code=code, was_recovered=is_duplicate)
+        return _heard(intent.command.result, own, result, code=code, was_recovered=is_duplicate)
     except BackendError as error:
         fault, after_ms = said(error)
         return _report_of(error)(own=own, fault=fault, after_ms=after_ms, doubt=doubt)
@@ -65,10 +65,8 @@ async def send(
 
 def _report_of(error: BackendError) -> type[ev.Report]:
     match error:
-        case RefusedError(by_key=True):
-            return ev.RefusedByKey
         case RefusedError():
-            return ev.Refused
+            return ev.RefusedByKey if shown(error, "by_key") is True else ev.Refused
         case NotExecutedError():
             return ev.NotDone
         case _:
@@ -120,7 +118,7 @@ def _unclear(own: Record, fault: Fault) -> ev.NoEvidence:
 def _heard(
     declared: type[BaseModel],
     own: Record,
-    result: BaseModel | None,
+    result: object,
     *,
     code: str = "",
     was_recovered: bool = False,
@@ -148,7 +146,7 @@ def _written(fields: dict[str, Any]) -> bytes:
         return _EXACT(fields).encode()
 
 
-def declared_fields(declared: type[BaseModel], result: BaseModel) -> dict[str, Any]:
+def declared_fields(declared: type[BaseModel], result: object) -> dict[str, Any]:
     """Give the fields that a tool declared, as plain JSON; a subclass's own stay behind.
 
     Raises: ValueError: it does not fit.

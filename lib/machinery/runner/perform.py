@@ -115,7 +115,8 @@ class _Attempt:
         Once and at best: where this is silent too, the claim is somebody's lease until it ends.
         """
         mine = Seen(record=self.own, text=encode(self.own), age_ms=0)
-        once = iter([True])
+        # One more silence must not outlast the call, which has an answer to give.
+        once = iter([self.deadline.remaining_s() > self.holding.store.timeout_s])
         with suppress(StoreSilentError):
             await self.holding.store.swap(
                 self.intent.operation.id,
