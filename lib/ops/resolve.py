@@ -7,6 +7,7 @@ Source: PROTOCOL §4 (operator resolves), §9.
 
 import getpass
 import json
+import math
 import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -80,7 +81,12 @@ async def resolve(store: Store, text: str, word: Word) -> Answer:
     if resolvable_in_ms(look.held):
         return _answer("early", look, store.environment)
     holding = Holding(
-        store=store, clock=CLOCK, operation_id=operation_id, held=look.held, heard_at=heard_at
+        store=store,
+        clock=CLOCK,
+        operation_id=operation_id,
+        held=look.held,
+        heard_at=heard_at,
+        lease=(heard_at, math.inf),
     )
     became: Became = "unknown"
     try:

@@ -8,7 +8,7 @@ Source: PROTOCOL §4 (the table), §7 (the dispatch guard).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from lib.machinery.outcome import Fault, InDoubt, NotExecuted
 from lib.machinery.runner import events as ev
@@ -79,6 +79,8 @@ def _decide_absent(event: ev.Event) -> ev.Decision:
             return rules.report_of_a_lost_record(event)
         case ev.Sweep() | ev.Resolve():
             return ev.Keep(ev.Tell(InDoubt(fault=IN_DOUBT, after_ms=RETRY_MS)))
+        case _:
+            assert_never(event)
 
 
 TABLE: Table = {

@@ -8,6 +8,7 @@ import logging
 import math
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 import anyio
 
@@ -30,7 +31,7 @@ STORE_RETRY_MS = 2_000
 class Holding:
     """What the store holds of one operation, as far as this process knows.
 
-    lease: of the attempt that decides, and when it began; None for one without (an operator's).
+    lease: when it began, and in ms; of the attempt that decides. An operator's has no end.
     trip_s: how long the last exchange with the store took.
     """
 
@@ -39,7 +40,7 @@ class Holding:
     operation_id: OperationId
     held: Held = None
     heard_at: Moment
-    lease: tuple[Moment, int] | None = None
+    lease: tuple[Moment, float]
     trip_s: float = 0.0
 
     def now_holds(self, said: Stored | Held, *, asked_at: Moment) -> None:
@@ -54,8 +55,6 @@ class Holding:
 
     def lease_left_s(self) -> float:
         """Tell how long the deciding attempt may still count on being the only one."""
-        if self.lease is None:
-            return math.inf
         begun, lease_ms = self.lease
         return lease_ms / 1000 - self.clock.since(begun)
 
@@ -129,6 +128,8 @@ def unwritten(verdict: ev.Verdict, *, was_sent: bool) -> ev.Verdict:
             return verdict
         case ev.Run() | ev.Ask():
             return ev.Tell(out.StoreUnavailable(after_ms=STORE_RETRY_MS))
+        case _:
+            assert_never(verdict)
 
 
 async def uninterrupted[T](work: Coroutine[None, None, T]) -> T:

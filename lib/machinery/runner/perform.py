@@ -8,6 +8,7 @@ Source: PROTOCOL §3 (moves), §4 (table), §5 (re-sending), §7 (time), §9 (wa
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
+from typing import assert_never
 
 import anyio
 
@@ -39,9 +40,9 @@ async def perform(
              may_begin: settle also what was not begun before.
     Returns: NotExecuted with the fault `NOT_BEGUN` where nothing is stored and nothing may begin.
     """
-    clock = deadline.clock
+    clock, now = deadline.clock, deadline.clock.now()
     holding = Holding(
-        store=store, clock=clock, operation_id=intent.operation.id, heard_at=clock.now()
+        store=store, clock=clock, operation_id=intent.operation.id, heard_at=now, lease=(now, 0)
     )
     return await _Attempt(intent, holding, deadline, name=attempt, may_begin=may_begin).run()
 
@@ -74,11 +75,9 @@ class _Attempt:
         return kind(own=self.own, fault=CANCELLED, was_sent=self.was_sent)
 
     def _outcome(self, verdict: ev.Verdict) -> Outcome:
-        match verdict:
-            case ev.Tell(outcome):
-                return outcome
-            case ev.Run() | ev.Ask():
-                return out.InDoubt(fault=IN_DOUBT, after_ms=RETRY_MS, was_sent=self.was_sent)
+        # The table tells nobody to run twice; nor would this.
+        doubt = out.InDoubt(fault=IN_DOUBT, after_ms=RETRY_MS, was_sent=self.was_sent)
+        return verdict.outcome if isinstance(verdict, ev.Tell) else doubt
 
     async def _claim_or_wait(self) -> ev.Verdict:
         verdict = await uninterrupted(self._claim())
@@ -168,6 +167,8 @@ class _Attempt:
                 self.is_settled = True
             case ev.Run() | ev.Ask():
                 pass  # so that a cancellation before anything is sent releases it
+            case _:
+                assert_never(verdict)
         return verdict
 
     def _fresh(self) -> Record:

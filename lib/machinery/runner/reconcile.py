@@ -8,7 +8,7 @@ Source: PROTOCOL §9 (how many, how long).
 import logging
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, assert_never
 
 from lib.contract import Command, OperationId
 from lib.machinery.outcome import InDoubt, InProgress, StoreUnavailable, Succeeded
@@ -121,17 +121,15 @@ class Sweeper:
             LOG.warning("in_doubt", extra={"operation_id": operation_id, "code": code})
         if look.is_moved:
             return  # whoever moved it, the same script put the index right
-        match look.verdict:
-            case Tell(InProgress(after_ms=after_ms)):
+        match look.verdict, look.held:
+            case Tell(InProgress(after_ms=after_ms)), _:
                 await self.store.rescore(operation_id, after_ms=after_ms)
-            case Tell(InDoubt() | StoreUnavailable()):
+            case (Tell(InDoubt() | StoreUnavailable()), _) | (_, Unreadable()):
                 await self.store.rescore(operation_id, after_ms=0)
-            case _ if not isinstance(look.held, Unreadable):
+            case _:
                 # Gone, or settled before: a swap of what is there takes it off the index.
                 record = None if look.held is None else look.held.record
                 await self.store.swap(operation_id, seen=look.held, record=record)
-            case _:
-                pass
 
 
 def _counted(swept: Swept, verdict: Verdict | None) -> Swept:
@@ -143,3 +141,5 @@ def _counted(swept: Swept, verdict: Verdict | None) -> Swept:
             return replace(swept, looked=looked)
         case Tell():
             return replace(swept, looked=looked, settled=swept.settled + 1)
+        case _:
+            assert_never(verdict)

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, assert_never
 
 from pydantic import ConfigDict, TypeAdapter, with_config
 from pydantic_core import from_json
@@ -114,6 +114,8 @@ def guarantee(backend: BackendClass) -> Guarantee:
             return Guarantee(kind="lookup", can_ask=True, settle_ms=settle_ms)
         case Unaskable():
             return Guarantee(kind="none")
+        case _:
+            assert_never(backend)
 
 
 def common(stored: Guarantee, declared: Guarantee) -> Guarantee:

@@ -46,11 +46,9 @@ class Redis(Protocol):
 
     async def execute(self, command: list[Any]) -> Json:
         """Send one command to the primary."""
-        ...
 
     def pipeline(self) -> Any:  # noqa: ANN401  the client's own pipeline type
         """Collect commands for one round trip."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

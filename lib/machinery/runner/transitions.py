@@ -4,6 +4,7 @@ Source: PROTOCOL §4 (what becomes of it), §5 (horizon, key window).
 """
 
 from dataclasses import replace
+from typing import assert_never
 
 from lib.machinery.outcome import Fault, InDoubt, InProgress, Outcome, Rejected, Succeeded
 from lib.machinery.runner.record import (
@@ -114,7 +115,7 @@ def contradicted(record: Record, *, answer: str | None) -> Record:
 
 def told(record: Record, age_ms: int) -> Outcome:
     """Say what a record knows, to a caller whose call changed nothing."""
-    match record.state:
+    match state := record.state:
         case "committed":
             return Succeeded(answer=record.answer, this_call="replayed", fault=record.fault)
         case "rejected":
@@ -123,6 +124,8 @@ def told(record: Record, age_ms: int) -> Outcome:
             return InProgress(after_ms=record.lease_ms - age_ms)
         case "started" | "in_doubt":
             return in_doubt(record, age_ms)
+        case _:
+            assert_never(state)
 
 
 def in_doubt(record: Record, age_ms: int, *, after_ms: int = 0, was_sent: bool = False) -> InDoubt:
