@@ -1,4 +1,4 @@
-"""What is told of an answer that came late, and of a release that nobody confirmed.
+"""What is told of an answer that came late, and of moves that nobody confirmed.
 
 Source: PROTOCOL §4 (the first answer stays), §8 (`this_call`), §9 (what is not kept).
 """
@@ -14,9 +14,10 @@ from lib.dev.faults import ResetBefore
 from lib.machinery.runner.evidence import NOT_KEPT
 from lib.machinery.runner.record import Seen
 from lib.machinery.runner.store import Stored
+from lib.tools.items import UpdateItem
 from tests.harness.adapters import Does, Done, command, raising
-from tests.harness.kinds import between, named
-from tests.harness.seeds import Seeds, seeds_of
+from tests.harness.kinds import between, named, new_item
+from tests.harness.seeds import LOOKUP, Seeds, seeds_of
 from tests.harness.servers import client_of, in_process
 from tests.harness.stack import Stack
 from tests.harness.wire import Mcp
@@ -68,3 +69,15 @@ async def test_a_release_that_nobody_confirmed_says_whether_it_was_sent(
         said = await Mcp(http=http).settle("send_thing", idempotency_key="k")
     assert said["outcome"] == "in_doubt"
     assert said["this_call"] == ("executed" if was_sent else "not_executed")
+
+
+async def test_a_takeover_that_nobody_confirmed_neither_sends_nor_asks(shared_stack: Stack) -> None:
+    item_id = new_item(shared_stack, "takeover")
+    asked = len(shared_stack.items.faults.seen)
+    async with seeds_of(shared_stack) as seeds, client_of(in_process(shared_stack.env())) as http:
+        await seeds.begun("k", LOOKUP, arguments=UpdateItem(item_id=item_id, name="k"))
+        shared_stack.store_faults.plan(ResetBefore(), on=between("k", 2, 3), count=None)
+        change = {"item_id": item_id, "name": "k", "idempotency_key": "k"}
+        said = await Mcp(http=http).settle("update_item", **change)
+    assert (said["outcome"], said["side_effect"]) == ("store_unavailable", "unknown")
+    assert len(shared_stack.items.faults.seen) == asked

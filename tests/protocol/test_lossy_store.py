@@ -4,7 +4,9 @@ Source: PROTOCOL §1.6 (silent or full at the claim: nothing is sent), §3 (move
 §10.5.
 """
 
+import json
 import socket
+from itertools import count
 from typing import Any
 
 import pytest
@@ -26,6 +28,7 @@ from lib.dev.store_faults import (
     too_many_requests,
 )
 from lib.dev.wire import Request
+from lib.machinery.runner.holding import ROUNDS
 from tests.conftest import empty
 from tests.harness.kinds import KINDS, between, named
 from tests.harness.lossy import EXPIRING, Callers, Told, lossy_client
@@ -173,6 +176,32 @@ async def test_a_record_that_became_unreadable_meanwhile_hides_no_effect(
     known = {"outcome": "succeeded", "side_effect": "occurred", "recorded": False}
     doubt = {"outcome": "in_doubt", "side_effect": "unknown", "recorded": True}
     assert said == (known if is_answered else doubt) | {"this_call": "executed"}
+    assert callers.effects() == {"send_notice": 1}
+
+
+async def test_a_record_that_changes_faster_than_one_decides_hides_no_effect(
+    stack: Stack, engine: Engine
+) -> None:
+    kinds = [kind for kind in KINDS if kind.backend == "none"]
+    async with lossy_client(stack) as http:
+        callers = Callers(stack, http, kinds=kinds)
+        told = callers.told["send_notice"]
+        is_commit, changes = between(told.key, 2, None), count(1)
+
+        def outpaces(request: Request) -> bool:
+            if is_commit(request):
+                seen = json.loads(json.loads(request.body)[5])
+                text = json.dumps(seen | {"elapsed_ms": next(changes)})
+                overwrite(engine, f"settle:1:{named(told.key).id}", text)
+            return False
+
+        stack.store_faults.plan(ResetBefore(), on=outpaces)
+        await callers.call()
+        assert next(changes) == 1 + ROUNDS
+        stack.store_faults.clear()
+        await callers.call()
+    assert (told.first["outcome"], told.first["recorded"]) == ("succeeded", False)
+    assert told.last["outcome"] == "in_progress"
     assert callers.effects() == {"send_notice": 1}
 
 
