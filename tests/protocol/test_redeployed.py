@@ -38,8 +38,8 @@ CHANGED: dict[str, tuple[BackendClass, BackendClass, bool, str]] = {
     "lookup, then keyed": (LOOKUP, KEYED, False, "never"),
     "none, then keyed": (NONE, KEYED, False, "never"),
     "none, then lookup": (NONE, LOOKUP, False, "never"),
-    "keyed, then unique": (KEYED, UNIQUE, True, "same_key"),
-    "unique, then keyed": (UNIQUE, KEYED, True, "same_key"),
+    "keyed, then unique": (KEYED, UNIQUE, False, "never"),
+    "unique, then keyed": (UNIQUE, KEYED, False, "never"),
     "asked and keyed, then keyed": (KEYED_ASK, KEYED, True, "same_key"),
     "keyed, then asked and keyed": (KEYED, KEYED_ASK, True, "same_key"),
     "keyed, then for an hour only": (KEYED, Keyed(window=HOUR, sticky=False), True, "same_key"),
@@ -103,6 +103,16 @@ async def test_what_a_weaker_deployment_sent_no_stronger_one_sends_again(
     async with client_of(in_process(shared_stack.env(), tools=[tool])) as http:
         await Mcp(http=http).settle("send_thing", idempotency_key="k")
     assert deployments.sends == 2
+
+
+async def test_what_is_sent_under_a_longer_settle_time_is_waited_for_that_long(
+    shared_stack: Stack,
+) -> None:
+    deployments = Deployments(shared_stack)
+    await deployments.settle(LOOKUP)
+    told = [await deployments.settle(Lookup(settle_time=HOUR)) for _ in "123"]
+    assert deployments.sends == 2
+    assert all(said["retry"]["after_ms"] > 3_500_000 for said in told)
 
 
 async def test_of_a_tool_that_is_gone_nothing_can_be_found_out(shared_stack: Stack) -> None:

@@ -119,14 +119,20 @@ def guarantee(backend: BackendClass) -> Guarantee:
 
 
 def common(stored: Guarantee, declared: Guarantee) -> Guarantee:
-    """State what a record's class and another declaration both promise."""
+    """State what a record's class and another declaration both promise.
+
+    A reference that is unique says nothing of one that was a key: the two may be sent apart.
+    """
     can_ask = stored.can_ask and declared.can_ask
-    kind, window_ms = "lookup" if can_ask else "none", None
-    if {stored.kind, declared.kind} <= {"keyed", "unique"}:
-        windows = [each.window_ms for each in (stored, declared) if each.window_ms is not None]
-        kind, window_ms = "keyed" if windows else "unique", min(windows, default=None)
-    is_sticky = stored.sticky and declared.sticky
-    return replace(stored, kind=kind, window_ms=window_ms, sticky=is_sticky, can_ask=can_ask)
+    dedupes = stored.kind == declared.kind and stored.kind in {"keyed", "unique"}
+    windows = [each.window_ms for each in (stored, declared) if each.window_ms is not None]
+    return Guarantee(
+        kind=stored.kind if dedupes else "lookup" if can_ask else "none",
+        window_ms=min(windows, default=None) if dedupes else None,
+        sticky=stored.sticky and declared.sticky,
+        can_ask=can_ask,
+        settle_ms=max(stored.settle_ms, declared.settle_ms),
+    )
 
 
 def narrowed(record: Record, declared: Guarantee) -> Record:
