@@ -3,6 +3,7 @@
 Source: DESIGN §7; PROTOCOL §2 (the fingerprint once, and first).
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -16,12 +17,14 @@ from lib.machinery.gate.approval import Approved, Unapproved, Unasked, ask, judg
 from lib.machinery.inputs import InputError, command_arguments, key_problems
 from lib.machinery.outcome import Forbidden, Invalid, KeyReused, NotExecuted, Outcome
 from lib.machinery.runner.decide import NOT_BEGUN
-from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
+from lib.machinery.runner.fingerprint import IndistinctError, UnfitForJsonError, fingerprint
 from lib.machinery.runner.intent import Intent
 from lib.machinery.runner.perform import perform
 from lib.machinery.runner.record import Operation, Seen, operation
 from lib.machinery.runner.store import StoreSilentError
 from lib.machinery.runner.transitions import told
+
+LOG = logging.getLogger("settle.calls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,8 @@ def _intent(caller: Caller, command: Command[Any, Any], sent: Mapping[str, Any])
     try:
         digest = fingerprint(command.name, arguments)
     except UnfitForJsonError as fault:
+        if isinstance(fault, IndistinctError):  # the tool's fault, which its caller cannot mend
+            LOG.warning("arguments_indistinct", extra={"tool": command.name})
         raise InputError(fault.problem) from None
     return Intent(
         command=command,

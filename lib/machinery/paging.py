@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from lib.contract import PageArguments, Principal
 from lib.machinery.inputs import InputError
-from lib.machinery.runner.fingerprint import UnfitForJsonError, fingerprint
+from lib.machinery.runner.fingerprint import UnfitForJsonError, as_json, canonical
 
 if TYPE_CHECKING:
     from mcp.server.request_state import AESGCMRequestStateCodec
 
 MAX_BYTES = 256 * 1024  # of structured content; 1 KiB of it for what is around the rows
 ROW_BYTES = MAX_BYTES - 1024
+PLACE = {"cursor", "limit"}  # where in a query a page is, not which query it is
 
 
 class RowTooLargeError(Exception):
@@ -70,9 +71,10 @@ class Cursors:
 
     @cached_property
     def _query(self) -> list[str]:
-        begun = self.arguments.model_copy(update={"cursor": None, "limit": 1})
         try:
-            digest = fingerprint(self.tool, begun)
+            asked = as_json(self.arguments)
+            query = {name: value for name, value in asked.items() if name not in PLACE}
+            digest = sha256(canonical([self.tool, query])).hexdigest()
         except UnfitForJsonError as fault:
             raise InputError(fault.problem) from None
         return [self.principal.issuer, self.principal.subject, digest]

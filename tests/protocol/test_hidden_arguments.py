@@ -5,6 +5,7 @@ Source: PROTOCOL §2.
 
 from datetime import timedelta
 
+import pytest
 from pydantic import BaseModel, SecretStr
 
 from lib.contract import Call, Command, Keyed
@@ -41,7 +42,7 @@ def lock_door(words: list[str]) -> Command[Lock, Locked]:
 
 
 async def test_a_command_whose_calls_look_alike_is_refused_and_never_performed(
-    stack: Stack,
+    stack: Stack, caplog: pytest.LogCaptureFixture
 ) -> None:
     words: list[str] = []
     async with client_of(in_process(stack.env(), tools=[lock_door(words)])) as http:
@@ -50,3 +51,6 @@ async def test_a_command_whose_calls_look_alike_is_refused_and_never_performed(
     assert (told["outcome"], told["side_effect"]) == ("invalid", "none")
     assert answer["content"][0]["text"].endswith(IndistinctError.problem)
     assert (words, stack.front.exchanges) == ([], [])
+    assert [each.getMessage() for each in caplog.records if each.name == "settle.calls"] == [
+        "arguments_indistinct"
+    ]

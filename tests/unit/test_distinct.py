@@ -21,6 +21,7 @@ from pydantic import (
     Discriminator,
     Field,
     HttpUrl,
+    Json,
     JsonValue,
     PlainSerializer,
     RootModel,
@@ -30,6 +31,7 @@ from pydantic import (
     computed_field,
     create_model,
     field_serializer,
+    field_validator,
     model_serializer,
 )
 
@@ -93,6 +95,23 @@ class Words(RootModel[list[str]]):
     pass
 
 
+class First(BaseModel):
+    words: list[str]
+
+    @field_serializer("words")
+    def _first(self, words: list[str]) -> list[str]:
+        return words[:1]
+
+
+class Parsed(BaseModel):
+    words: list[str]
+
+    @field_validator("words", mode="before")
+    @classmethod
+    def _split(cls, sent: str) -> list[str]:
+        return sent.split(",")  # of its own output it can make nothing
+
+
 DIFFERENT: dict[str, tuple[Any, Any, Any]] = {
     "a computed field": (Counted, {"word": "ab"}, {"word": "cd"}),
     "a root": (Words, ["a", "b"], ["b", "a"]),
@@ -128,6 +147,7 @@ DIFFERENT: dict[str, tuple[Any, Any, Any]] = {
     "anything": (Any, {"a": [1]}, {"a": ["1"]}),
     "any JSON": (JsonValue, {"a": None}, {}),
     "keys that are numbers": (dict[int, int], {"1": 1}, {"10": 1}),
+    "JSON inside a string": (Json[list[int]], "[1]", "[2]"),
     "a sequence": (Sequence[Decimal], ["1"], ["2"]),
     "days": (dict[str, date], {"a": "2026-01-01"}, {"b": "2026-01-01"}),
 }
@@ -137,6 +157,8 @@ REFUSED: dict[str, tuple[Any, Any]] = {
     "a serializer": (Annotated[str, PlainSerializer(len)], "one"),
     "a field's serializer": (Rounded, {"weight": 1.1}),
     "a model's serializer": (list[Silent], [{"word": "a"}]),
+    "a list that is shortened": (First, {"words": ["a", "b"]}),
+    "what is read in another form than it is written": (Parsed, {"words": "a,b"}),
     "an excluded field": (Excluding, {"word": "a"}),
 }
 

@@ -5,13 +5,13 @@ is hashed has to give the arguments back: of two models that differ, no one text
 Source: PROTOCOL §2; RFC 8785 (JSON Canonicalization Scheme), RFC 7493 (I-JSON numbers).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
 import rfc8785
-from pydantic import BaseModel, RootModel, ValidationError
+from pydantic import BaseModel, RootModel
 
 
 class UnfitForJsonError(ValueError):
@@ -26,7 +26,7 @@ class UnfitForJsonError(ValueError):
 class IndistinctError(UnfitForJsonError):
     """The model's JSON does not give the arguments back: a secret, or what a serializer drops."""
 
-    problem = "arguments: their declared JSON does not give them back, so calls look alike"
+    problem = "arguments: this server cannot tell two such calls apart, and has to be corrected"
 
 
 def canonical(value: Any) -> bytes:  # noqa: ANN401  any JSON value enters here
@@ -47,21 +47,30 @@ def fingerprint(tool: str, arguments: BaseModel) -> str:
     tells which model of a union it is, the defaults count too.
     Raises: UnfitForJsonError: an argument has no canonical form, or none that is its own.
     """
-    dumped = arguments.model_dump(
-        mode="json", by_alias=False, exclude_computed_fields=True, warnings=False
-    )
     for is_whole in (False, True):
-        plain = _fields(arguments, dumped, is_whole=is_whole)
+        plain = as_json(arguments, is_whole=is_whole)
         if _gives_back(canonical(plain), arguments):
             named = [tool, plain, "whole"] if is_whole else [tool, plain]
             return sha256(canonical(named)).hexdigest()
     raise IndistinctError(type(arguments).__name__)
 
 
+def as_json(arguments: BaseModel, *, is_whole: bool = False) -> dict[str, Any]:
+    """Give validated arguments as JSON, without those that equal their default unless `is_whole`.
+
+    Of two that differ it may be the same, where a model's own JSON hides something.
+    """
+    return _fields(arguments, _dumped(arguments), is_whole=is_whole)
+
+
+def _dumped(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", by_alias=False, round_trip=True, warnings=False)
+
+
 def _gives_back(text: bytes, arguments: BaseModel) -> bool:
     try:
         return arguments == type(arguments).model_validate_json(text, by_alias=False, by_name=True)
-    except ValidationError:
+    except Exception:  # noqa: BLE001  a validator of a tool's own, which never saw its own output
         return False
 
 
@@ -78,16 +87,17 @@ def _fields(model: BaseModel, dumped: Mapping[str, Any], *, is_whole: bool) -> d
 def _plain(value: object, dumped: Any, *, is_whole: bool) -> Any:  # noqa: ANN401  a value's JSON
     # The casts only name what was shown; a serializer may give another shape than its value has.
     shape = type(cast("object", dumped))
+    is_alike = isinstance(value, Sized) and shape in {dict, list} and len(value) == len(dumped)
     if isinstance(value, RootModel):
         return _plain(cast("RootModel[object]", value).root, dumped, is_whole=is_whole)
     if isinstance(value, BaseModel) and shape is dict:
         return _fields(value, dumped, is_whole=is_whole)
-    if isinstance(value, Mapping) and shape is dict:
+    if isinstance(value, Mapping) and shape is dict and is_alike:
         inner = zip(cast("Mapping[object, object]", value).values(), dumped.items(), strict=True)
         return {name: _plain(at, plain, is_whole=is_whole) for at, (name, plain) in inner}
     if isinstance(value, set | frozenset) and shape is list:
         return sorted(dumped, key=canonical)  # a set has no order, and hashing gives it one
-    if isinstance(value, list | tuple) and shape is list:
+    if isinstance(value, list | tuple) and shape is list and is_alike:
         inner = zip(cast("Sequence[object]", value), dumped, strict=True)
         return [_plain(at, plain, is_whole=is_whole) for at, plain in inner]
     return dumped
@@ -100,7 +110,10 @@ def _defaults(kind: type[BaseModel]) -> Mapping[str, bytes]:
         for name, field in kind.model_fields.items()
         if not field.is_required()
     }
-    bare = kind.model_construct(**optional)
-    dumped = bare.model_dump(mode="json", by_alias=False, include=set(optional), warnings=False)
-    plain = {name: _plain(optional[name], dumped[name], is_whole=False) for name in dumped}
+    dumped = _dumped(kind.model_construct(**optional))
+    plain = {
+        name: _plain(value, dumped[name], is_whole=False)
+        for name, value in optional.items()
+        if name in dumped
+    }
     return {name: canonical(value) for name, value in plain.items()}
