@@ -123,19 +123,19 @@ def _heard(
     code: str = "",
     was_recovered: bool = False,
 ) -> ev.Occurred:
-    heard = ev.Occurred(own=own, answer=None, was_recovered=was_recovered)
+    occurred = ev.Occurred(own=own, answer=None, was_recovered=was_recovered)
     if result is None:
         unread = Fault(code, "It happened; the answer could not be read.")
-        return replace(heard, fault=unread) if code else heard
+        return replace(occurred, fault=unread) if code else occurred
     try:
         text = _written(declared_fields(declared, result))
     except Exception as fault:  # noqa: BLE001  a tool's own model may raise anything: it occurred
         _log_unknown(fault)
-        return replace(heard, fault=NOT_KEPT)
-    heard = replace(heard, digest=sha256(text).hexdigest(), in_full=text.decode())
+        return replace(occurred, fault=NOT_KEPT)
+    occurred = replace(occurred, digest=sha256(text).hexdigest(), in_full=text.decode())
     if not is_fit_to_keep(text):
-        return replace(heard, fault=NOT_KEPT)
-    return replace(heard, answer=heard.in_full)
+        return replace(occurred, fault=NOT_KEPT)
+    return replace(occurred, answer=occurred.in_full)
 
 
 def _written(fields: dict[str, Any]) -> bytes:
