@@ -65,7 +65,7 @@ def test_every_section_that_the_code_cites_is_there() -> None:
         for path in (*CODE, *TESTS)
         for found in re.findall(r"(PROTOCOL|DESIGN) §(\d+)(?:\.(\d+))?", path.read_text())
     }
-    assert len(cited) > 20
+    assert len(cited) > 10
     assert cited - sections("PROTOCOL") - sections("DESIGN") == set()
 
 
