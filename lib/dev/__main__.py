@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     stop_on_signals()
     # To stop is how a dev server ends; a story cut short has not come true.
     status = _CUT_SHORT if asked.command == "demo" else 0
-    with suppress(Stop):  # alone, or in what a task group made of it
+    with suppress(Stop):
         status = _demo() if asked.command == "demo" else _run(asked)
     return status
 

@@ -20,6 +20,7 @@ from lib.dev.demo_stage import NotStartedError, Stage, stages
 from lib.dev.demo_verdict import Answer, Broken, Half, Json, differences, is_pending
 from lib.dev.reload import ended_by
 from lib.dev.server_process import APP
+from lib.dev.stopping import run
 
 UNGUARDED = "lib.dev.unguarded:create_app()"
 KEY = "desk-for-order-1042"
@@ -54,7 +55,7 @@ def demo(shell: Mapping[str, str], *, unguarded: str = UNGUARDED, guarded: str =
     with TemporaryDirectory(prefix="settle-demo-") as folder:
         try:
             with stages(Path(folder), shell, unguarded, guarded) as (without, settled):
-                differs = asyncio.run(_tell(teller, without, settled))
+                differs = run(_tell(teller, without, settled))
         except (NotStartedError, EngineStartError) as fault:
             differs = [str(fault)]
     return conclude(teller, differs)
