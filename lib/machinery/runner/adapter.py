@@ -7,8 +7,6 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 
-import anyio
-
 from lib.contract import BackendError
 from lib.machinery.outcome import Fault
 
@@ -29,7 +27,7 @@ async def heard[*Args, T](
             StrayError: in place of any other; our own cancellation and the process's end pass.
     """
     try:
-        with anyio.fail_after(timeout_s):
+        async with asyncio.timeout(timeout_s):  # a tenth of what anyio's costs a query
             return await work(*args)
     except (Exception, GeneratorExit, KeyboardInterrupt, SystemExit):
         raise

@@ -48,10 +48,10 @@ def fingerprint(tool: str, arguments: BaseModel) -> str:
     Raises: UnfitForJsonError: an argument has no canonical form, or none that is its own.
     """
     for is_whole in (False, True):
-        plain = as_json(arguments, is_whole=is_whole)
-        if _gives_back(canonical(plain), arguments):
-            named = [tool, plain, "whole"] if is_whole else [tool, plain]
-            return sha256(canonical(named)).hexdigest()
+        text = canonical(as_json(arguments, is_whole=is_whole))
+        if _gives_back(text, arguments):
+            parts = (canonical(tool), text, *((b'"whole"',) if is_whole else ()))
+            return sha256(b"[%b]" % b",".join(parts)).hexdigest()
     raise IndistinctError(type(arguments).__name__)
 
 

@@ -5,14 +5,13 @@ gets the same verdict as before. Each call is bounded, and the client's own retr
 Source: PROTOCOL §3; Upstash Redis REST API.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import batched
 from pathlib import Path
 from typing import Any, Protocol
-
-import anyio
 
 from lib.contract import OperationId
 from lib.machinery.runner.record import (
@@ -153,7 +152,7 @@ class Store:
         Raises: StoreSilentError: time-out, refused, unreadable: the client cannot tell them apart.
         """
         try:
-            with anyio.fail_after(self.timeout_s):
+            async with asyncio.timeout(self.timeout_s):
                 return await send()
         except Exception as fault:  # the client raises KeyError, AttributeError, JSONDecodeError, …
             is_wrong = "WRONGTYPE" in str(fault) or isinstance(fault, UnicodeDecodeError)
