@@ -241,7 +241,8 @@ async def test_an_application_of_yours_is_mounted_beside_the_server(stack: Stack
     async with client_of(app) as http:
         answers = [(await http.get(f"/hooks/{number}")).json() for number in (2, 21)]
         listed = await Mcp(http=http).result("tools/list")
-    assert (answers, len(listed["tools"])) == ([4, 42], 9)
+    assert answers == [4, 42]
+    assert "get_item" in {tool["name"] for tool in listed["tools"]}
 
 
 async def double(number: int) -> int:
