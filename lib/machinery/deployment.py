@@ -7,11 +7,10 @@ Source: DESIGN §2, §3; facts of asyncio: an HTTP client dies with its loop.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lib.contract import BackendClass, Command, Keyed, Lookup, Principal, Scope
+from lib.contract import Command, Keyed, Principal, Scope
 from lib.machinery.catalogue import Catalogue
 from lib.machinery.gate.auth import Authenticator
 from lib.machinery.gate.decide import COMMAND_SCOPE, QUERY_SCOPE, Denied, Grant, Reach, decide
@@ -23,6 +22,7 @@ from lib.machinery.runner.deadline import (
     Clock,
     Deadline,
     Limits,
+    settle_ms,
 )
 from lib.settings import Address, Misconfigured, SettingFault, Settings
 
@@ -167,21 +167,13 @@ def _outlived(settings: Settings, commands: list[Command[Any, Any]]) -> Iterator
     lease_s = settings.max_duration_s + settings.kill_slack_s
     for command in commands:
         what = f"with {names[1]} too long for"
-        horizon_s = lease_s + _settle_s(command.backend)
+        horizon_s = lease_s + settle_ms(command.backend) / 1000
         if horizon_s >= OPEN_TTL_MS / 1000:  # absence would count before it is sure
             yield SettingFault(names[0], f"{what} a record of {command.name}, kept 90 days")
         # A tenth of a key window is slack: what is still in flight when it ends must have landed.
         slack_s, backend = lease_s + SETTLE_MS / 1000, command.backend
         if isinstance(backend, Keyed) and backend.window.total_seconds() < 10 * slack_s:
             yield SettingFault(names[0], f"{what} the key window of {command.name}")
-
-
-def _settle_s(backend: BackendClass) -> float:
-    match backend:
-        case Keyed(lookup=timedelta() as settle_time) | Lookup(settle_time=settle_time):
-            return settle_time.total_seconds()
-        case _:
-            return SETTLE_MS / 1000
 
 
 async def open_store(

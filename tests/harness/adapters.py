@@ -28,6 +28,7 @@ def command(
     does: Does,
     *,
     backend: BackendClass | None = None,
+    arguments: type[BaseModel] = Asked,
     result: type[BaseModel] = Done,
     ask: Does | None = None,
 ) -> Command[Any, Any]:
@@ -36,7 +37,7 @@ def command(
         name="send_thing",
         toolset="things",
         description="Send a thing.",
-        arguments=Asked,
+        arguments=arguments,
         result=result,
         perform=does,
         backend=backend or Unaskable(),
@@ -46,13 +47,15 @@ def command(
     )
 
 
-def query(does: Does, *, result: type[BaseModel] = Done) -> Query[Any, Any]:
+def query(
+    does: Does, *, arguments: type[BaseModel] = Asked, result: type[BaseModel] = Done
+) -> Query[Any, Any]:
     """Declare `get_thing`."""
     return Query(
         name="get_thing",
         toolset="things",
         description="Get a thing.",
-        arguments=Asked,
+        arguments=arguments,
         result=result,
         perform=does,
     )

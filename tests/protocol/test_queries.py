@@ -4,31 +4,17 @@ import json
 
 from pydantic import BaseModel
 
-from lib.contract import Call, Query
 from lib.dev.faults import bad_gateway
+from tests.harness.adapters import giving, query
 from tests.harness.servers import client_of, in_process
 from tests.harness.stack import Stack
 from tests.harness.wire import Mcp
 
 
 class Customer(BaseModel):
-    """Arguments, and an answer with a field that `get_operation` has too."""
+    """An answer with a field that `get_operation` has too."""
 
     known: bool = False
-
-
-async def _look(asked: Customer, _call: Call) -> Customer:
-    return asked
-
-
-LOOK = Query(
-    name="get_customer",
-    toolset="test",
-    description="Tell whether a customer is known.",
-    arguments=Customer,
-    result=Customer,
-    perform=_look,
-)
 
 
 async def test_an_unknown_key_is_told_to_prove_nothing(stack: Stack) -> None:
@@ -48,6 +34,7 @@ async def test_a_silent_store_is_no_unknown_key(stack: Stack) -> None:
 
 
 async def test_a_query_of_yours_that_knows_nothing_speaks_for_itself(stack: Stack) -> None:
-    async with client_of(in_process(stack.env(), tools=[LOOK])) as http:
-        answer = await Mcp(http=http).call("get_customer")
+    tool = query(giving(Customer()), result=Customer)
+    async with client_of(in_process(stack.env(), tools=[tool])) as http:
+        answer = await Mcp(http=http).call("get_thing")
     assert [each["text"] for each in answer["content"]] == ['{"known":false}']

@@ -7,9 +7,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lib.contract import BackendClass, Keyed, Lookup
+
 DISPATCH_MARGIN_S = 1.0  # between the last look at the clock and the bytes on the wire
 OPEN_TTL_MS = 90 * 24 * 3600 * 1000  # longer than a closed one: a doubt outlives what it doubts
 SETTLE_MS = 60_000  # what may still be in flight, for classes that declare no settle time
+
+
+def settle_ms(backend: BackendClass) -> int:
+    """Tell how long what was sent may still be in flight, or not yet visible."""
+    match backend:
+        case Lookup(settle_time=time) | Keyed(lookup=time) if time is not None:
+            return int(time.total_seconds() * 1000)
+        case _:
+            return SETTLE_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

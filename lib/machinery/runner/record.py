@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from lib.contract import BackendClass, Keyed, Lookup, OperationId, Principal, Unaskable, Unique
 from lib.machinery.outcome import Fault
-from lib.machinery.runner.deadline import OPEN_TTL_MS, SETTLE_MS
+from lib.machinery.runner.deadline import OPEN_TTL_MS, SETTLE_MS, settle_ms
 
 VERSION = 1
 DAY_MS = 24 * 3600 * 1000
@@ -105,13 +105,12 @@ def guarantee(backend: BackendClass) -> Guarantee:
                 window_ms=int(window.total_seconds() * 1000),
                 sticky=sticky,
                 can_ask=lookup is not None,
-                settle_ms=SETTLE_MS if lookup is None else int(lookup.total_seconds() * 1000),
+                settle_ms=settle_ms(backend),
             )
         case Unique():
             return Guarantee(kind="unique")
-        case Lookup(settle_time=settle):
-            settle_ms = int(settle.total_seconds() * 1000)
-            return Guarantee(kind="lookup", can_ask=True, settle_ms=settle_ms)
+        case Lookup():
+            return Guarantee(kind="lookup", can_ask=True, settle_ms=settle_ms(backend))
         case Unaskable():
             return Guarantee(kind="none")
         case _:
